@@ -1,8 +1,8 @@
 /**
  * Claims runs while there is room, keeps their leases alive, and hands them over on shutdown.
  *
- * It tries to claim when the queue may have changed, when a worker is done, and in a poll, which finds runs whose owner
- * died. When a run is claimed while an old worker of this process still holds it (its lease ended because the process
+ * It tries to claim when the queue may have changed, when a worker is done that others may wait for, and in a poll, which
+ * finds runs whose owner died. When a run is claimed while an old worker of this process still holds it (its lease ended because the process
  * was stalled), the new work waits until that worker has let go.
  *
  * One decision sets both how soon the runs of a dead server continue and how long a server may stall without losing its
@@ -43,6 +43,8 @@ export class Dispatcher {
   #heartbeat: NodeJS.Timeout | undefined;
   #claiming: Promise<void> | undefined;
   #again = false;
+  /** Whether runs may wait that there was no room for. */
+  #moreWaits = false;
   #renewedAt: number;
   /** The time since which every call of the store has failed. */
   #awaySince: number | undefined;
@@ -96,6 +98,7 @@ export class Dispatcher {
 
   #wake(): void {
     if (this.room > 0) this.#claimSoon();
+    else this.#moreWaits = true;
   }
 
   #claimSoon(): void {
@@ -110,9 +113,10 @@ export class Dispatcher {
       do {
         this.#again = false;
         if (!(await this.#mayClaim())) break;
-        const claims = await dependencies.journal.claim(worker, leaseMs, this.room);
+        const { room } = this;
+        const claims = await dependencies.journal.claim(worker, leaseMs, room);
+        this.#moreWaits = claims.length >= room;
         for (const claim of claims) await this.#take(claim);
-        if (claims.length > 0) this.#again = true;
       } while (this.#again && this.room > 0 && !this.#draining.signal.aborted);
     } catch (error) {
       this.#noteFailure(error, 'claiming runs failed; it will be retried');
@@ -147,7 +151,7 @@ export class Dispatcher {
     this.#workers.set(claim.runId, worker);
     await worker.done;
     if (this.#workers.get(claim.runId) === worker) this.#workers.delete(claim.runId);
-    this.#wake();
+    if (this.#moreWaits) this.#wake();
   }
 
   async #renew(): Promise<void> {

@@ -121,11 +121,11 @@ export class SqliteJournal implements Journal {
   }
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
-    const outcome = await this.#writer.write.createRun(run, limits);
-    if (outcome.kind === 'created') {
-      this.#wakeups.wakeQueue();
-      this.#wakeups.wakeChanges();
-    }
+    const written = this.#writer.write.createRun(run, limits);
+    // Now, and not when it is durable: whoever claims is behind it in the same commit.
+    this.#wakeups.wakeQueue();
+    const outcome = await written;
+    if (outcome.kind === 'created') this.#wakeups.wakeChanges();
     return outcome;
   }
 

@@ -21,7 +21,7 @@ import {
 import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import { type RunRow, toState, toStoredRun } from '../rows.ts';
-import { foldRecord, INITIAL_STATE, type RunState } from '../run-state.ts';
+import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
 import { ApprovalsWriter } from './approvals-writer.ts';
 import { ChangeMarks } from './change-marks.ts';
 import { ClaimOrder } from './claim-order.ts';
@@ -345,7 +345,9 @@ export class SqliteWriter {
       this.#keys.runEnded(row.run_id, after.updatedAt);
       this.jobs.runEnded(row.run_id, state);
     }
-    return { runId: row.run_id, records: stored, unblocks };
+    // Only suspects wait for another one outside the queue: under leases that have ended.
+    const someoneWaits = this.queue.depth.queued > 0 || isSuspect(before, true);
+    return { runId: row.run_id, records: stored, unblocks: unblocks && someoneWaits };
   }
 
   #insertRecord(run: number, record: LogRecord): void {
