@@ -16,10 +16,13 @@ const SLOW = { timeout: 180_000 };
 const SESSION = 'garden';
 const mark = (name: string) => ({ name: 'terminal', arguments: { command: `echo ${name} >> marks` } });
 
+/** Longer than deltas are collected, so that some text is recorded before its step. */
+const PACE = { chunks: 3, delayMs: 30 };
+
 /** It breaks at the second step, once. */
 const STEPS: Step[] = [
   { text: 'First. ', tools: [mark('m1')] },
-  { error: { status: 400, message: 'no' }, times: 1, text: 'Second. ', tools: [mark('m2')] },
+  { error: { status: 400, message: 'no' }, times: 1, text: 'Second. ', ...PACE, tools: [mark('m2')] },
   { text: 'Done.' },
 ];
 

@@ -29,7 +29,8 @@ const MOMENTS: [Moment, Interrupted][] = [
   ['step.after-delta@4', []],
   ['step.before-append@2', []],
   ['step.after-append', []],
-  ['step.after-append@4', []],
+  // The fourth step is recorded with the end of the run.
+  ['step.after-append@3', []],
   ['tool.before-intent', []],
   ['tool.before-intent@2', []],
   ['tool.after-intent', ['m1', 'm2']],

@@ -19,7 +19,7 @@ const MOMENTS: (Moment | undefined)[] = [
   'run.before-terminal',
   'run.after-terminal',
   undefined,
-  'journal.before-commit@8',
+  'journal.before-commit@6',
   'journal.after-commit@3',
 ];
 

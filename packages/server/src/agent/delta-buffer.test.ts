@@ -26,15 +26,19 @@ describe('with a clock', () => {
     vi.useRealTimers();
   });
 
-  test('the first delta is written at once', () => {
+  test('the first delta is written in the next turn, with what came in the same one', async () => {
     const { buffer, written } = slowStore();
-    buffer.push('first');
+    buffer.push('fir');
+    buffer.push('st');
+    expect(written).toEqual([]);
+    await nextTurn();
     expect(written).toEqual(['first']);
   });
 
   test('deltas that come during a write, or soon after it, are written together', async () => {
     const { buffer, written, under } = slowStore();
     buffer.push('a');
+    await nextTurn();
     buffer.push('b');
     under[0]!.resolve();
     await nextTurn();
@@ -45,13 +49,15 @@ describe('with a clock', () => {
     expect(written).toEqual(['a', 'bc']);
   });
 
-  test('after a quiet period a delta is written at once again', async () => {
+  test('after a quiet period a delta is written in the next turn again', async () => {
     const { buffer, written, under } = slowStore();
     buffer.push('a');
+    await nextTurn();
     under[0]!.resolve();
     await nextTurn();
     vi.advanceTimersByTime(WINDOW_MS);
     buffer.push('b');
+    await nextTurn();
     expect(written).toEqual(['a', 'b']);
   });
 
@@ -65,6 +71,7 @@ describe('with a clock', () => {
 test('flush waits for the current write and writes the rest without waiting for the window', async () => {
   const { buffer, written, under } = slowStore();
   buffer.push('a');
+  await nextTurn();
   buffer.push('b');
   let flushed = false;
   const flush = buffer.flush().then(() => {
@@ -78,9 +85,22 @@ test('flush waits for the current write and writes the rest without waiting for 
   await flush;
 });
 
+test('the rest that is taken is not written', async () => {
+  const { buffer, written, under } = slowStore();
+  buffer.push('a');
+  await nextTurn();
+  buffer.push('b');
+  const rest = buffer.takeRest();
+  under[0]!.resolve();
+  expect(await rest).toBe('b');
+  await buffer.flush();
+  expect(written).toEqual(['a']);
+});
+
 test('a failed write is thrown by the next push and by every flush; nothing is written after it', async () => {
   const { buffer, written, under } = slowStore();
   buffer.push('a');
+  await nextTurn();
   buffer.push('b');
   under[0]!.reject(new Error('lease lost'));
   await nextTurn();
@@ -94,6 +114,7 @@ test('a write that fails while flushing fails the flush', async () => {
   const { buffer, under } = slowStore();
   buffer.push('a');
   const flush = expect(buffer.flush()).rejects.toThrow('disk full');
+  await nextTurn();
   under[0]!.reject(new Error('disk full'));
   await flush;
 });

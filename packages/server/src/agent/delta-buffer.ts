@@ -1,13 +1,15 @@
 /**
- * Collects text deltas, so that a fast model costs a few appends a second and not hundreds. The first delta is written
- * at once. Deltas that come during an append, or within the window after it, are written together.
+ * Collects text deltas, so that a fast model costs a few appends a second and not hundreds. The first delta is written in
+ * the next turn of the event loop, so that what has arrived with it is written with it. Deltas that come during an
+ * append, or within the window after it, are written together.
  */
 const WINDOW_MS = 20;
 
 export class DeltaBuffer {
   readonly #write: (delta: string) => Promise<void>;
   #text = '';
-  #timer: NodeJS.Timeout | undefined;
+  /** Set while a later write is planned. */
+  #cancel: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #failure: { error: unknown } | undefined;
 
@@ -20,23 +22,31 @@ export class DeltaBuffer {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (delta === '') return;
     this.#text += delta;
-    if (this.#timer === undefined && this.#writing === undefined) this.#start();
+    if (this.#cancel !== undefined || this.#writing !== undefined) return;
+    const turn = setImmediate(() => this.#start());
+    this.#cancel = () => clearImmediate(turn);
   }
 
   /** Resolves when everything that was pushed is written. */
   async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    while (this.#writing !== undefined || this.#text !== '') {
-      if (this.#writing === undefined) this.#start();
-      await this.#writing;
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-    }
+    const rest = await this.takeRest();
+    if (rest !== '') await this.#write(rest);
+  }
+
+  /** Resolves when nothing is being written, with the text that is not written yet: that is left to the caller. */
+  async takeRest(): Promise<string> {
+    this.#stopWaiting();
+    await this.#writing;
+    this.#stopWaiting();
     if (this.#failure !== undefined) throw this.#failure.error;
+    const rest = this.#text;
+    this.#text = '';
+    return rest;
   }
 
   #start(): void {
+    this.#cancel = undefined;
+    if (this.#text === '') return;
     const text = this.#text;
     this.#text = '';
     this.#writing = this.#write(text).then(
@@ -51,9 +61,12 @@ export class DeltaBuffer {
 
   #written(): void {
     this.#writing = undefined;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#text !== '' && this.#writing === undefined) this.#start();
-    }, WINDOW_MS);
+    const timer = setTimeout(() => this.#start(), WINDOW_MS);
+    this.#cancel = () => clearTimeout(timer);
+  }
+
+  #stopWaiting(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
   }
 }

@@ -2,11 +2,13 @@
  * The agent loop: model step, tool calls, results, again, until the model answers without a tool call. It works from
  * `Progress` alone, so it starts a new run and resumes an interrupted one in the same way.
  */
-
+import { failpoint } from '../basics/failpoints.ts';
+import type { AssistantPart } from '../journal/messages.ts';
+import type { NewRecord } from '../journal/records.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { readOutput } from './output-form.ts';
 import type { Answer } from './progress.ts';
-import { streamStep } from './step.ts';
+import { type CompletedStep, streamStep } from './step.ts';
 import { runToolCalls, settleInterrupted } from './tool-calls.ts';
 
 /** After the first answer that does not have the requested format. */
@@ -16,6 +18,8 @@ export interface AgentAnswer {
   output: string;
   /** The parsed value of an output with a requested format. */
   parsed?: unknown;
+  /** Records of the last step, which become durable with the end of the run or before it. */
+  lastStep?: NewRecord[];
 }
 
 /** Returns the answer; throws `RunFailure`, `Handover` or the reason of `run.signal`. */
@@ -46,8 +50,24 @@ export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
         `The run used all its ${limits.maxTokens} tokens without an answer`,
       );
     }
-    await streamStep(run);
+    const step = await streamStep(run);
+    failpoint('step.before-append');
+    const answer = finalAnswer(run, step);
+    if (answer !== undefined) return answer;
+    await run.append(...step.records);
+    failpoint('step.after-append');
   }
+}
+
+/** The answer of a step after which nothing has to be recorded but the end of the run. */
+function finalAnswer({ progress, secrets, signal }: AgentRun, step: CompletedStep): AgentAnswer | undefined {
+  const { content, reason } = step.finish;
+  const text = textOf(content);
+  const isAnswer =
+    reason === 'stop' && text.trim() !== '' && content.every(({ type }) => type !== 'tool_call');
+  const isChecked = progress.request?.output_form !== undefined;
+  if (!isAnswer || isChecked || progress.steers.length > 0 || signal.aborted) return undefined;
+  return { output: secrets.maskKnown(text), lastStep: step.records };
 }
 
 /** Undefined when the model has to try again. */
@@ -80,7 +100,7 @@ function answerText({ content, reason }: Answer): string {
   if (reason === 'content_filter') {
     throw new RunFailure('content_filtered', 'The model provider withheld the answer (content filter)');
   }
-  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const text = textOf(content);
   if (reason === 'length') {
     throw new RunFailure('output_truncated', "The answer reached the model's output limit and is incomplete");
   }
@@ -88,4 +108,8 @@ function answerText({ content, reason }: Answer): string {
     throw new RunFailure('provider_error', 'The model provider ended the answer with an error');
   if (text.trim() === '') throw new RunFailure('empty_output', 'The model ended without an answer');
   return text;
+}
+
+function textOf(content: readonly AssistantPart[]): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

@@ -275,13 +275,16 @@ export class Progress {
     return [...this.#inherited(), ...this.messages];
   }
 
-  /** What this run adds to the transcript of its session: everything that is not stored there yet. */
-  turn(): Turn {
+  /**
+   * What this run adds to the transcript of its session: everything that is not stored there yet. `last`: said, but not
+   * on record yet.
+   */
+  turn(last: readonly Message[] = []): Turn {
     const { contextRange, messages } = this;
     const opening = this.opening();
     const known = contextRange === undefined ? 0 : contextRange.to - contextRange.from;
     return {
-      messages: [...opening.slice(known), ...messages],
+      messages: [...opening.slice(known), ...messages, ...last],
       replaces: this.request?.history !== undefined || this.request?.context !== undefined,
     };
   }

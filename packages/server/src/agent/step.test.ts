@@ -73,6 +73,12 @@ function agentRun(
   return { run, records, events, outcomes, tried: () => tried };
 }
 
+/** As the loop does for a step that is not the last one. */
+async function completeStep(run: AgentRun): Promise<void> {
+  const { records } = await streamStep(run);
+  await run.append(...records);
+}
+
 const fails = (error: Error, ...before: StepPart[]): Play =>
   async function* () {
     yield* before;
@@ -88,7 +94,7 @@ describe('a step that works', () => {
     const { run, records, events } = agentRun([
       says({ type: 'text', delta: 'hel' }, { type: 'text', delta: 'lo' }, finish('hello')),
     ]);
-    await streamStep(run);
+    await completeStep(run);
     const deltas = records.map((record) => (record.event === 'message.delta' ? record.public.delta : ''));
     expect(deltas.join('')).toBe('hello');
     expect(events().at(-1)).toBe('step.completed');
@@ -107,8 +113,8 @@ describe('a step that works', () => {
     const { run, records } = agentRun([takes(9000, fails(passing)), takes(2500, ends), takes(500, ends)], {
       now: () => now,
     });
-    await streamStep(run);
-    await streamStep(run);
+    await completeStep(run);
+    await completeStep(run);
     expect(records.map(({ public: shown }) => shown)).toEqual([
       { step: 1, duration: 2.5, usage, finish_reason: 'length' },
       { step: 2, duration: 0.5, usage, finish_reason: 'length' },
@@ -127,7 +133,7 @@ describe('a step that works', () => {
         finish('ab'),
       ),
     ]);
-    await streamStep(run);
+    await completeStep(run);
     expect(events()).toEqual([
       'reasoning.available',
       'message.delta',
@@ -146,7 +152,7 @@ describe('a step that works', () => {
       },
     ]);
     run.progress.request = { prompt: 'go', instructions: 'in rhyme', session_named: false };
-    await streamStep(run);
+    await completeStep(run);
     expect(asked!.messages).toEqual([
       { role: 'system', content: 'be good\n\nin rhyme' },
       { role: 'user', content: 'go' },
@@ -157,21 +163,24 @@ describe('a step that works', () => {
 describe('a step that fails', () => {
   test('is retried as often as allowed, then fails with the code of the last error', async () => {
     const { run, events, tried } = agentRun([fails(passing)], { limits: { modelRetries: 2 } });
-    await expect(streamStep(run)).rejects.toMatchObject({ name: 'RunFailure', code: 'provider_unavailable' });
+    await expect(completeStep(run)).rejects.toMatchObject({
+      name: 'RunFailure',
+      code: 'provider_unavailable',
+    });
     expect(tried()).toBe(3);
     expect(events()).toEqual([]);
   });
 
   test('continues when a retry works', async () => {
     const { run, tried, outcomes } = agentRun([fails(passing), fails(passing), says(finish('at last'))]);
-    await streamStep(run);
+    await completeStep(run);
     expect(tried()).toBe(3);
     expect(outcomes).toEqual(['provider_unavailable', 'provider_unavailable', 'completed']);
   });
 
   test('is not retried when no retry can help', async () => {
     const { run, tried } = agentRun([fails(final)]);
-    await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_auth', message: 'wrong key' });
+    await expect(completeStep(run)).rejects.toMatchObject({ code: 'provider_auth', message: 'wrong key' });
     expect(tried()).toBe(1);
   });
 
@@ -181,7 +190,7 @@ describe('a step that fails', () => {
       { type: 'reasoning_done', text: 'hm' },
     ] satisfies StepPart[]) {
       const { run, tried, events } = agentRun([fails(passing, part), says(finish('again'))]);
-      await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_unavailable' });
+      await expect(completeStep(run)).rejects.toMatchObject({ code: 'provider_unavailable' });
       expect(tried()).toBe(1);
       expect(events()).toHaveLength(1);
     }
@@ -192,25 +201,25 @@ describe('a step that fails', () => {
       fails(passing, { type: 'reasoning', delta: 'let me' }),
       says(finish('x')),
     ]);
-    await streamStep(run);
+    await completeStep(run);
     expect(tried()).toBe(2);
   });
 
   test('an answer without a finish is a failure', async () => {
     const { run } = agentRun([says({ type: 'text', delta: 'half' })]);
-    await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_error' });
+    await expect(completeStep(run)).rejects.toMatchObject({ code: 'provider_error' });
   });
 
   test('its message is masked', async () => {
     const { run } = agentRun([
       fails(new ModelError('provider_error', 'key hush-hush', { retryable: false })),
     ]);
-    await expect(streamStep(run)).rejects.toThrow('key [redacted]');
+    await expect(completeStep(run)).rejects.toThrow('key [redacted]');
   });
 
   test('an error that is not the model’s is passed on as it is', async () => {
     const { run, tried } = agentRun([fails(new TypeError('a bug'))]);
-    await expect(streamStep(run)).rejects.toThrow(TypeError);
+    await expect(completeStep(run)).rejects.toThrow(TypeError);
     expect(tried()).toBe(1);
   });
 
@@ -223,7 +232,7 @@ describe('a step that fails', () => {
         },
       },
     );
-    await expect(streamStep(run)).rejects.toThrow('lease lost');
+    await expect(completeStep(run)).rejects.toThrow('lease lost');
   });
 });
 
@@ -255,7 +264,7 @@ describe('a conversation that is too long', () => {
   test('is sent whole while it is short enough, or when cutting is off', async () => {
     for (const contextTokens of [1000, 0]) {
       const { run, events, given } = longRun(contextTokens, [says(finish('x'))]);
-      await streamStep(run);
+      await completeStep(run);
       expect(given()[0]).toHaveLength(9);
       expect(events()).toEqual(['step.completed']);
     }
@@ -263,27 +272,27 @@ describe('a conversation that is too long', () => {
 
   test('is cut to three quarters of the room, and the cut is recorded before the model is called', async () => {
     const { run, records, given } = longRun(600, [says(finish('x'))]);
-    await streamStep(run);
+    await completeStep(run);
     expect(records.slice(0, 1)).toMatchObject([{ event: 'context.cut', private: { before: 5, omitted: 5 } }]);
     expect(given()).toEqual([['[5', '5x', '6x', '7x', 'go']]);
   });
 
   test('is not cut again while there is room, nor after a recovery', async () => {
     const { run, records, events, given } = longRun(600, [says(finish('x'))]);
-    await streamStep(run);
-    await streamStep(run);
+    await completeStep(run);
+    await completeStep(run);
     expect(events()).toEqual(['context.cut', 'step.completed', 'step.completed']);
     expect(given()[1]).toEqual([...given()[0]!, '[o']);
     const recovered = longRun(600, [says(finish('x'))]);
     for (const record of records.slice(0, 1)) recovered.run.progress.apply(record);
-    await streamStep(recovered.run);
+    await completeStep(recovered.run);
     expect(recovered.given()[0]).toEqual(given()[0]);
     expect(recovered.events()).toEqual(['step.completed']);
   });
 
   test('is halved as often as the provider refuses it, and that does not count as a retry', async () => {
     const { run, events, given } = longRun(0, [fails(overflow), fails(overflow), says(finish('x'))]);
-    await streamStep(run);
+    await completeStep(run);
     expect(events()).toEqual(['context.cut', 'context.cut', 'step.completed']);
     expect(given()[1]).toEqual(['[5', '5x', '6x', '7x', 'go']);
     expect(given()[2]).toEqual(['[7', '7x', 'go']);
@@ -291,13 +300,13 @@ describe('a conversation that is too long', () => {
 
   test('that cannot be cut any more fails the run', async () => {
     const { run, given } = longRun(0, [fails(overflow)]);
-    await expect(streamStep(run)).rejects.toMatchObject({ name: 'RunFailure', code: 'context_overflow' });
+    await expect(completeStep(run)).rejects.toMatchObject({ name: 'RunFailure', code: 'context_overflow' });
     expect(given().at(-1)).toEqual(['[8', 'go']);
   });
 
   test('is not cut after something of the step was shown', async () => {
     const { run, events } = longRun(0, [fails(overflow, { type: 'text', delta: 'once' })]);
-    await expect(streamStep(run)).rejects.toMatchObject({ code: 'context_overflow' });
+    await expect(completeStep(run)).rejects.toMatchObject({ code: 'context_overflow' });
     expect(events()).toEqual(['message.delta']);
   });
 
@@ -310,7 +319,7 @@ describe('a conversation that is too long', () => {
       { role: 'assistant', content: [call] },
       { role: 'tool', tool_call_id: 'a', tool: 'bash', output: long, is_error: false },
     );
-    await streamStep(run);
+    await completeStep(run);
     expect(given()[0]!.slice(0, 2)).toEqual(['go', '[1']);
     expect(given()[0]).toHaveLength(4);
   });
@@ -322,7 +331,7 @@ describe('a step that is interrupted', () => {
   test('in the pause before a retry, by the end of the run: throws the reason', async () => {
     const ended = new AbortController();
     const { run, tried } = agentRun([fails(long), says(finish('unsaid'))], { signal: ended.signal });
-    const step = expect(streamStep(run)).rejects.toThrow('stopped');
+    const step = expect(completeStep(run)).rejects.toThrow('stopped');
     setImmediate(() => ended.abort(new Error('stopped')));
     await step;
     expect(tried()).toBe(1);
@@ -331,7 +340,7 @@ describe('a step that is interrupted', () => {
   test('in the pause before a retry, by a shutdown: hands over', async () => {
     const draining = new AbortController();
     const { run, tried } = agentRun([fails(long), says(finish('unsaid'))], { draining: draining.signal });
-    const step = expect(streamStep(run)).rejects.toBeInstanceOf(Handover);
+    const step = expect(completeStep(run)).rejects.toBeInstanceOf(Handover);
     setImmediate(() => draining.abort());
     await step;
     expect(tried()).toBe(1);
@@ -341,7 +350,7 @@ describe('a step that is interrupted', () => {
     const draining = new AbortController();
     draining.abort();
     const { run } = agentRun([says(finish('said'))], { draining: draining.signal });
-    await streamStep(run);
+    await completeStep(run);
     expect(run.progress.steps).toBe(1);
   });
 
@@ -354,7 +363,7 @@ describe('a step that is interrupted', () => {
       throw new ModelError('provider_error', 'aborted', { retryable: false });
     };
     const { run } = agentRun([silent], { limits: { modelIdleMs: 30 } });
-    await expect(streamStep(run)).rejects.toMatchObject({ code: 'provider_unavailable' });
+    await expect(completeStep(run)).rejects.toMatchObject({ code: 'provider_unavailable' });
     expect(aborted).toBe(true);
   });
 
@@ -370,7 +379,7 @@ describe('a step that is interrupted', () => {
         }
       };
       const { run } = agentRun([endless], { limits: { maxTokens: 1000 } });
-      await expect(streamStep(run)).rejects.toMatchObject({ code: 'token_limit' });
+      await expect(completeStep(run)).rejects.toMatchObject({ code: 'token_limit' });
       expect(closed).toBe(true);
     },
   );

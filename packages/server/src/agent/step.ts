@@ -1,5 +1,6 @@
 /**
- * One step of the model: its text is shown as it arrives, and its result becomes durable at the end.
+ * One step of the model: its text is shown as it arrives. Its result, with the text that was not shown yet, is left to the
+ * caller, who may record more with it.
  *
  * A failed call is retried only while nothing of the step was shown, so a client never sees the beginnings of two
  * answers. After something was shown, a failure ends the run. A conversation that the provider finds too long is cut
@@ -9,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { NO_USAGE } from '@talaria/protocol';
 import { failpoint } from '../basics/failpoints.ts';
 import { callIds } from '../journal/messages.ts';
+import type { NewRecord } from '../journal/records.ts';
 import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { fitContext, shortenContext, stepMessages } from './context/step-context.ts';
@@ -22,21 +24,25 @@ const RETRY_AFTER_MAX_MS = 120_000;
 /** Roughly, in characters: only used to notice a runaway answer before the provider reports usage. */
 const CHARS_PER_TOKEN = 4;
 
-export async function streamStep(run: AgentRun): Promise<void> {
+export interface CompletedStep {
+  finish: StepFinish;
+  /** To be appended. */
+  records: NewRecord[];
+}
+
+export async function streamStep(run: AgentRun): Promise<CompletedStep> {
   for (let attempt = 0; ; attempt += 1) {
     const shown = { anything: false };
     await fitContext(run);
     try {
-      const { finish, duration } = await measured(run, () => attemptStep(run, shown));
+      const { finish, rest, duration } = await measured(run, () => attemptStep(run, shown));
       const { content, usage, reason } = finish;
-      failpoint('step.before-append');
-      await run.append({
+      const completed: NewRecord = {
         event: 'step.completed',
         public: { step: run.progress.steps + 1, duration, usage, finish_reason: reason },
         private: { content, usage, reason },
-      });
-      failpoint('step.after-append');
-      return;
+      };
+      return { finish, records: rest === '' ? [completed] : [deltaRecord(rest), completed] };
     } catch (error) {
       run.signal.throwIfAborted();
       if (!(error instanceof ModelError)) throw error;
@@ -56,15 +62,15 @@ export async function streamStep(run: AgentRun): Promise<void> {
 /** Reports how the call of the model went. Passes its error on, or its result with the seconds that it took. */
 async function measured(
   run: AgentRun,
-  attempt: () => Promise<StepFinish>,
-): Promise<{ finish: StepFinish; duration: number }> {
+  attempt: () => Promise<Attempt>,
+): Promise<Attempt & { duration: number }> {
   const startedAt = run.now();
   try {
-    const finish = await attempt();
+    const { finish, rest } = await attempt();
     const { usage, reason: finishReason } = finish;
     const endedAt = run.now();
     run.stepEnded({ startedAt, endedAt, outcome: 'completed', usage, finishReason });
-    return { finish, duration: Math.max(0, endedAt - startedAt) / 1000 };
+    return { finish, rest, duration: Math.max(0, endedAt - startedAt) / 1000 };
   } catch (error) {
     run.stepEnded({ startedAt, endedAt: run.now(), outcome: outcomeOf(run, error), usage: NO_USAGE });
     throw error;
@@ -77,12 +83,18 @@ function outcomeOf(run: AgentRun, error: unknown): StepOutcome {
   return 'internal_error';
 }
 
-async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise<StepFinish> {
+interface Attempt {
+  finish: StepFinish;
+  /** The end of the text, which was not shown yet. */
+  rest: string;
+}
+
+async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise<Attempt> {
   const watchdog = new Watchdog(run.limits.modelIdleMs);
   const signal = AbortSignal.any([run.signal, watchdog.signal]);
   const deltas = new DeltaBuffer(async (delta) => {
     shown.anything = true;
-    await run.append({ event: 'message.delta', public: { delta } });
+    await run.append(deltaRecord(delta));
     failpoint('step.after-delta');
   });
   const filter = run.secrets.filter();
@@ -100,22 +112,24 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
       else if (part.type === 'text' && isShown) deltas.push(filter.push(part.delta));
       else if (part.type === 'reasoning_done') await showReasoning(run, part.text, deltas, shown);
     }
-    // When an answer is cut off, the withheld text is dropped: it may be most of a secret.
-    if (finish !== undefined && isShown) deltas.push(filter.end());
+    if (finish === undefined) {
+      // The withheld text of an answer that is cut off is dropped: it may be most of a secret.
+      throw new ModelError('provider_error', 'The model stopped without finishing its answer', {
+        retryable: true,
+      });
+    }
+    if (isShown) deltas.push(filter.end());
+    return { finish, rest: await deltas.takeRest() };
   } catch (error) {
-    if (watchdog.signal.aborted && !run.signal.aborted) throw watchdog.signal.reason;
-    throw error;
+    const reason = watchdog.signal.aborted && !run.signal.aborted ? watchdog.signal.reason : error;
+    await deltas.flush();
+    throw reason;
   } finally {
     watchdog.stop();
-    await deltas.flush();
   }
-  if (finish === undefined) {
-    throw new ModelError('provider_error', 'The model stopped without finishing its answer', {
-      retryable: true,
-    });
-  }
-  return finish;
 }
+
+const deltaRecord = (delta: string): NewRecord => ({ event: 'message.delta', public: { delta } });
 
 function stepRequest(run: AgentRun, signal: AbortSignal): StepRequest {
   const { request, steps, termsFromStep } = run.progress;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createRunId, NO_USAGE } from '@talaria/protocol';
+import { createRunId, isTerminalEvent, NO_USAGE } from '@talaria/protocol';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Model } from '../agent/model/model.ts';
@@ -10,6 +10,7 @@ import { ToolSet } from '../agent/tools/tool.ts';
 import type { Log } from '../basics/log.ts';
 import type { Claim, Journal, Lease } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
+import type { Post } from '../journal/posts.ts';
 import type { RunRequest } from '../journal/records.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import { Secrets } from '../secrets/secrets.ts';
@@ -24,14 +25,9 @@ test('a steer accepted between the answer and the end is delivered', async () =>
   const journal = await openJournal();
   const claim = await claimedRun(journal);
   const model = answering('first', 'second');
-  // The usage is read when the answer exists and its end is not recorded yet.
   await work(claim, model, {
     ...methods(journal),
-    getRun: once(journal.getRun.bind(journal), async (read) => {
-      await journal.post(claim.runId, { kind: 'steer', input: 'and then' });
-      await turns(3);
-      return read(claim.runId);
-    }),
+    append: beforeEnd(journal, { kind: 'steer', input: 'and then' }),
   });
   expect(model.asked.map(lastUserText)).toEqual(['go', 'and then']);
   expect(await eventNames(journal, claim.runId)).toEqual([
@@ -49,11 +45,7 @@ test('shows only the last of two answers with a requested format and a steer bet
   const claim = await claimedRun(journal, { output_form: {} });
   await work(claim, answering('{"n":1}', '{"n":2}'), {
     ...methods(journal),
-    getRun: once(journal.getRun.bind(journal), async (read) => {
-      await journal.post(claim.runId, { kind: 'steer', input: 'and then' });
-      await turns(3);
-      return read(claim.runId);
-    }),
+    append: beforeEnd(journal, { kind: 'steer', input: 'and then' }),
   });
   const events = await journal.readEvents(claim.runId, -1, 100);
   expect(events.map(({ event }) => event)).toEqual([
@@ -71,11 +63,7 @@ test('a stop accepted between the answer and the end cancels the run', async () 
   const claim = await claimedRun(journal);
   await work(claim, answering('first'), {
     ...methods(journal),
-    getRun: once(journal.getRun.bind(journal), async (read) => {
-      await journal.post(claim.runId, { kind: 'stop' });
-      await turns(3);
-      return read(claim.runId);
-    }),
+    append: beforeEnd(journal, { kind: 'stop' }),
   });
   expect(await eventNames(journal, claim.runId)).toEqual([
     'message.delta',
@@ -221,6 +209,18 @@ function once<A extends unknown[], R>(
     if (used) return read(...args);
     used = true;
     return first(read);
+  };
+}
+
+/** Posts when the first end of the run is about to be recorded. */
+function beforeEnd(journal: Journal, post: Post): Journal['append'] {
+  let posted = false;
+  return async (lease, records, options) => {
+    if (!posted && records.some(({ event }) => isTerminalEvent(event))) {
+      posted = true;
+      await journal.post(lease.runId, post);
+    }
+    return journal.append(lease, records, options);
   };
 }
 

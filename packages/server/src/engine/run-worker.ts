@@ -15,10 +15,12 @@
 import {
   type ApiErrorCode,
   type ApprovalChoice,
+  addUsage,
   type ClientTools,
   RUN_FAILURES,
   TalariaError,
   type ToolOutput,
+  type Usage,
 } from '@talaria/protocol';
 import { type AgentRun, Handover, type Limits, Parked, RunFailure } from '../agent/agent-run.ts';
 import type { Gate } from '../agent/approvals/gate.ts';
@@ -38,6 +40,7 @@ import {
   LeaseLostError,
   UnseenPostError,
 } from '../journal/journal.ts';
+import type { Message } from '../journal/messages.ts';
 import { cancelled, type Post } from '../journal/posts.ts';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
 import { isStoreError } from '../journal/store-error.ts';
@@ -104,6 +107,8 @@ export class RunWorker {
   /** The position of the last known record. */
   #lastPos = -1;
   #closed = false;
+  /** Records of the agent's last step: they join the next append, which usually is the end of the run. */
+  #held: NewRecord[] = [];
   #postWaiters: (() => void)[] = [];
   #refreshing: Promise<void> = Promise.resolve();
 
@@ -267,8 +272,9 @@ export class RunWorker {
   async #reachEnd(toolbox: Toolbox): Promise<NewRecord> {
     const { signal } = this.#abort;
     try {
-      const { output, parsed } = await withGrace(this.#prepareAndRun(toolbox), signal);
-      const usage = await this.#usage();
+      const { output, parsed, lastStep = [] } = await withGrace(this.#prepareAndRun(toolbox), signal);
+      const usage = usageWith(this.#progress.usage, lastStep);
+      this.#held = lastStep;
       const value = parsed === undefined ? {} : { output_parsed: parsed };
       return { event: 'run.completed', public: { output, ...value, usage } };
     } catch (thrown) {
@@ -291,8 +297,11 @@ export class RunWorker {
     let record = end;
     failpoint('run.before-terminal');
     for (;;) {
+      const { stopRequested, steers } = this.#progress;
+      // Without the end that it was held for, the last step is recorded on its own.
+      if (this.#held.length > 0 && (stopRequested || steers.length > 0)) await this.#append([]);
       // Whatever else ended the run: an accepted stop is a promise to clients.
-      if (this.#progress.stopRequested) record = await this.#cancelled();
+      if (stopRequested) record = await this.#cancelled();
       // A client that reads that the run failed or was cancelled may rely on it that nothing of it still runs. A run
       // that completes may still be steered, and then needs its background processes.
       if (record.event !== 'run.completed')
@@ -327,7 +336,8 @@ export class RunWorker {
     const { lastPostedPos, request } = this.#progress;
     const adds = end.event === 'run.completed' && request?.session_named === true;
     if (!adds) return { seenPostedPos: lastPostedPos };
-    return { seenPostedPos: lastPostedPos, turn: { ...this.#progress.turn(), usage: end.public.usage } };
+    const turn = this.#progress.turn(this.#held.flatMap(toAnswer));
+    return { seenPostedPos: lastPostedPos, turn: { ...turn, usage: end.public.usage } };
   }
 
   #agentRun({ tools, workspace }: Toolbox): AgentRun {
@@ -374,7 +384,14 @@ export class RunWorker {
 
   async #append(records: NewRecord[], options?: AppendOptions): Promise<LogRecord[]> {
     if (this.#closed) throw new LeaseLostError(this.claim.runId);
-    const stored = await this.#deps.journal.append(this.claim, records, options);
+    const held = this.#held;
+    this.#held = [];
+    const stored = await this.#deps.journal
+      .append(this.claim, [...held, ...records], options)
+      .catch((error: unknown) => {
+        this.#held = held;
+        throw error;
+      });
     for (const record of stored) this.#progress.apply(record);
     this.#lastPos = stored.at(-1)?.pos ?? this.#lastPos;
     this.#facts.recorded(stored);
@@ -468,6 +485,18 @@ export class RunWorker {
 function textBefore(end: NewRecord): NewRecord[] {
   if (end.event !== 'run.completed' || end.public.output_parsed === undefined) return [];
   return [{ event: 'message.delta', public: { delta: end.public.output } }];
+}
+
+/** The usage of the run once these records are durable. */
+function usageWith(usage: Usage, records: readonly NewRecord[]): Usage {
+  return records.reduce(
+    (sum, record) => (record.event === 'step.completed' ? addUsage(sum, record.private.usage) : sum),
+    usage,
+  );
+}
+
+function toAnswer(record: NewRecord): Message[] {
+  return record.event === 'step.completed' ? [{ role: 'assistant', content: record.private.content }] : [];
 }
 
 /** Settles with the work, or with the signal's reason once the grace after an abort is over. */
