@@ -17,7 +17,7 @@ import {
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { TcpSocketConnectOpts } from 'node:net';
-import { Readable } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 
 const CONNECT_TIMEOUT_MS = 30_000;
 /**
@@ -29,7 +29,24 @@ const TCP_KEEPALIVE_MS = 30_000;
 /** Statuses whose response must not have a body; `Response` throws when it gets one. */
 const BODILESS = new Set([204, 205, 304]);
 
-export const patientFetch: typeof globalThis.fetch = async (input, init = {}) => {
+/** Changes the body of a response, piece by piece. */
+export interface Rewrite {
+  push(piece: Uint8Array): string;
+  end(): string;
+}
+
+export const patientFetch: typeof globalThis.fetch = (input, init) => send(input, init);
+
+/** The same; what it gets as a stream of events passes through a rewrite of its own. */
+export function rewritingFetch(createRewrite: () => Rewrite): typeof globalThis.fetch {
+  return (input, init) => send(input, init, createRewrite);
+}
+
+async function send(
+  input: Parameters<typeof globalThis.fetch>[0],
+  init: RequestInit = {},
+  createRewrite?: () => Rewrite,
+): Promise<Response> {
   const url = new URL(input instanceof Request ? input.url : input);
   const signal = init.signal ?? undefined;
   signal?.throwIfAborted();
@@ -37,7 +54,7 @@ export const patientFetch: typeof globalThis.fetch = async (input, init = {}) =>
   if (typeof body !== 'string') throw new TypeError('patientFetch sends text bodies only');
 
   const headers = Object.fromEntries(new Headers(init.headers));
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const begin = url.protocol === 'https:' ? requestHttps : requestHttp;
   // All socket options are passed on.
   const options: RequestOptions & Partial<TcpSocketConnectOpts> = {
     method: init.method ?? 'GET',
@@ -45,7 +62,7 @@ export const patientFetch: typeof globalThis.fetch = async (input, init = {}) =>
     autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
     ...(signal && { signal }),
   };
-  const request = send(url, options);
+  const request = begin(url, options);
   request.setSocketKeepAlive(true, TCP_KEEPALIVE_MS);
   limitConnecting(request, url);
 
@@ -62,12 +79,14 @@ export const patientFetch: typeof globalThis.fetch = async (input, init = {}) =>
   });
   const status = response.statusCode ?? 500;
   if (BODILESS.has(status)) response.resume();
-  return new Response(BODILESS.has(status) ? null : toBody(response), {
+  const isEvents = response.headers['content-type']?.startsWith('text/event-stream') === true;
+  const shown = isEvents && createRewrite ? rewritten(response, createRewrite()) : response;
+  return new Response(BODILESS.has(status) ? null : toBody(shown), {
     status,
     statusText: response.statusMessage ?? '',
     headers: toHeaders(response),
   });
-};
+}
 
 function limitConnecting(request: ClientRequest, url: URL): void {
   request.once('socket', (socket) => {
@@ -82,7 +101,17 @@ function limitConnecting(request: ClientRequest, url: URL): void {
   });
 }
 
-function toBody(response: IncomingMessage): ReadableStream<Uint8Array> {
+function rewritten(response: IncomingMessage, rewrite: Rewrite): Readable {
+  const body = new Transform({
+    transform: (piece: Buffer, _, done) => done(null, rewrite.push(piece)),
+    flush: (done) => done(null, rewrite.end()),
+  });
+  // An error of either side ends both.
+  pipeline(response, body, () => {});
+  return body;
+}
+
+function toBody(response: Readable): ReadableStream<Uint8Array> {
   return Readable.toWeb(response) as ReadableStream<Uint8Array>;
 }
 

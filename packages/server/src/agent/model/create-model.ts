@@ -17,7 +17,7 @@
  * read the environment themselves.
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { patientFetch } from '../../network/patient-fetch.ts';
+import { patientFetch, rewritingFetch } from '../../network/patient-fetch.ts';
 import { Secrets } from '../../secrets/secrets.ts';
 import { AiSdkModel } from './ai-sdk-model.ts';
 import {
@@ -28,6 +28,7 @@ import {
   type ProviderDialect,
 } from './call-settings.ts';
 import { DemoModel } from './demo-model.ts';
+import { TextMerger } from './merge-text.ts';
 import type { Model } from './model.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -134,7 +135,7 @@ function compatibleModel(baseUrl: string, model: string, settings: ModelSettings
     throw new Error('OPENAI_BASE_URL must be an http or https URL, such as http://127.0.0.1:11434/v1.');
   }
   const apiKey = settings.apiKey?.trim();
-  const fetch = settings.fetch ?? patientFetch;
+  const fetch = settings.fetch ?? rewritingFetch(() => new TextMerger());
   return new AiSdkModel({
     name: `openai-compatible/${model}`,
     load: async () => {
