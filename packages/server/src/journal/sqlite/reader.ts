@@ -32,6 +32,8 @@ import { FilesReader } from './sqlite-files.ts';
 import { HeadsReader } from './sqlite-heads.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
+/** How many events are read first. */
+const FIRST_PART = 32;
 const IS_CHECKPOINT = "event = 'workspace.checkpointed'";
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
@@ -112,17 +114,27 @@ export class SqliteReader {
     limit: number,
     maxChars = Number.POSITIVE_INFINITY,
   ): StoredEvent[] {
-    const rows = this.#statement(
-      `SELECT seq, event, at, public AS payload FROM records
-        WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
-        ORDER BY pos LIMIT ?`,
-    ).iterate<StoredEvent>(runId, afterSeq, afterSeq, limit);
     const events: StoredEvent[] = [];
     let chars = 0;
-    for (const event of rows) {
-      events.push(event);
-      chars += event.payload.length;
-      if (chars >= maxChars) break;
+    // Many rows at a time take a third of the time of one by one; growing parts, because events may be large.
+    for (let part = FIRST_PART; events.length < limit && chars < maxChars; part *= 2) {
+      const after = events.at(-1)?.seq ?? afterSeq;
+      const wanted = Math.min(part, limit - events.length);
+      const rows = this.#all<StoredEvent>(
+        `SELECT seq, event, at, public AS payload FROM records
+          WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
+          ORDER BY pos LIMIT ?`,
+        runId,
+        after,
+        after,
+        wanted,
+      );
+      for (const event of rows) {
+        events.push(event);
+        chars += event.payload.length;
+        if (chars >= maxChars) break;
+      }
+      if (rows.length < wanted) break;
     }
     if (events.length === 0 && this.#all('SELECT 1 FROM runs WHERE run_id = ?', runId).length === 0) {
       throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
