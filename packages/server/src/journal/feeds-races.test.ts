@@ -57,6 +57,55 @@ describe('the last event', () => {
   });
 });
 
+describe('events that a wake-up brings', () => {
+  it('are delivered without a read', async () => {
+    const seen = await liveSubscriber();
+    source.bring(2);
+    expect(seen.seqs()).toEqual([0, 1]);
+    source.bring(1);
+    source.bring(1);
+    await windowEnds();
+    expect(seen.seqs()).toEqual([0, 1, 2, 3]);
+    source.bring(1, 'run.completed');
+    expect(seen.seqs()).toEqual([0, 1, 2, 3, 4]);
+    expect(source.reads).toEqual([]);
+  });
+
+  it('are read if others came before them', async () => {
+    const seen = await liveSubscriber();
+    source.bring(1);
+    source.append(1);
+    source.bring(1);
+    await windowEnds();
+    expect(seen.seqs()).toEqual([0]);
+    await settle();
+    expect(seen.seqs()).toEqual([0, 1, 2]);
+  });
+
+  it('are not delivered again after a read that found them', async () => {
+    const seen = await liveSubscriber();
+    source.append(1);
+    const read = oldestRead();
+    source.bring(1);
+    source.append(0);
+    await read.answer();
+    await settle();
+    source.bring(1);
+    await settle();
+    expect(seen.seqs()).toEqual([0, 1, 2]);
+  });
+
+  it('reach a subscriber that is catching up', async () => {
+    const seen = collect(feeds, 'run', -1);
+    const read = oldestRead();
+    source.bring(2);
+    await read.answer();
+    source.bring(1);
+    await settle();
+    expect(seen.seqs()).toEqual([0, 1, 2]);
+  });
+});
+
 describe('between catching up and live', () => {
   it('an event appended while the last page is being read is not lost', async () => {
     const seen = collect(feeds, 'run');

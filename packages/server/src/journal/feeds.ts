@@ -1,7 +1,8 @@
 /**
  * Live tails of runs: replay from a cursor, then every new event, without a gap or a duplicate between the two.
  *
- * Each watched run has one `Feed`. It reads each new event from the journal once, for all subscribers. A new
+ * Each watched run has one `Feed`. It gets each new event once, for all subscribers: with the wake-up, if that brings
+ * what directly follows the feed's position, and otherwise from the journal. A new
  * subscriber first catches up alone, page by page as fast as it reads, and joins the feed after the last page.
  * There is no gap: the feed watches the journal before the subscriber's first read, and continues from the
  * subscriber that is furthest behind. There is no duplicate: the feed drops events, by seq, that a subscriber
@@ -81,6 +82,8 @@ class Feed {
   #position = -1;
   #live = 0;
   #dirty = false;
+  /** What wake-ups have brought since the last pump; undefined if only the journal has it all. */
+  #brought: StoredEvent[] | undefined = [];
   #pumping = false;
   /** The last event is there. */
   #ended = false;
@@ -92,7 +95,7 @@ class Feed {
     this.#turns = turns;
     this.#runId = runId;
     this.#onEmpty = onEmpty;
-    this.#unwatch = journal.watchEvents(runId, (ended) => this.#wake(ended));
+    this.#unwatch = journal.watchEvents(runId, (ended, events) => this.#wake(ended, events));
   }
 
   get size(): number {
@@ -136,8 +139,9 @@ class Feed {
     return this.#journal.readEvents(this.#runId, afterSeq, PAGE, PAGE_CHARS);
   }
 
-  #wake(ended = false): void {
+  #wake(ended = false, events?: readonly StoredEvent[]): void {
     this.#dirty = true;
+    this.#brought = this.#live === 0 ? undefined : joined(this.#brought, events);
     if (ended) {
       this.#ended = true;
       this.#cancelWindow?.();
@@ -153,7 +157,7 @@ class Feed {
     try {
       for (let full = true; full && this.#live > 0; ) {
         const from = this.#position;
-        const page = await this.#read(from);
+        const page = this.#takeBrought(from) ?? (await this.#read(from));
         // Somebody joined meanwhile at another position: for them this page would leave a gap.
         if (this.#position !== from) continue;
         full = isFull(page);
@@ -171,6 +175,15 @@ class Feed {
       if (delivered && !this.#ended) this.#openWindow();
       else if (this.#dirty && this.#live > 0) void this.#pump();
     }
+  }
+
+  /** Undefined if there may be more after `from` than wake-ups have brought. */
+  #takeBrought(from: number): StoredEvent[] | undefined {
+    const brought = this.#brought;
+    this.#brought = [];
+    const [first] = brought ?? [];
+    if (first === undefined || first.seq > from + 1) return undefined;
+    return first.seq === from + 1 ? brought : brought?.filter(({ seq }) => seq > from);
   }
 
   #openWindow(): void {
@@ -234,6 +247,18 @@ class Turns {
     this.#last = this.#last.then(() => new Promise((resolve) => setImmediate(resolve)));
     return this.#last;
   }
+}
+
+/** Adds the events to the others; undefined if some are missing between them. */
+function joined(
+  before: StoredEvent[] | undefined,
+  events: readonly StoredEvent[] | undefined,
+): StoredEvent[] | undefined {
+  if (before === undefined || events === undefined) return undefined;
+  const last = before.at(-1);
+  if (last !== undefined && events[0]?.seq !== last.seq + 1) return undefined;
+  before.push(...events);
+  return before;
 }
 
 /** Whether more may follow. */

@@ -12,7 +12,8 @@
  * - Nobody can append after a terminal record. The store refuses a terminal record with `UnseenPostError` while
  *   there is a post that the owner has not seen: no completion overtakes an accepted stop or steer.
  * - Readers see only durable records, in order. The store wakes a watcher after a record is durable, at least once
- *   and possibly more often. Wake-ups carry no data: watchers read the store.
+ *   and possibly more often. Watchers read the store. A wake-up for events may bring those that have just become durable,
+ *   and then a watcher that has all events before them need not read.
  * - Time (leases, retention, deadlines) is the store's clock, not the caller's.
  */
 import type { EventName, RunStatus } from '@talaria/protocol';

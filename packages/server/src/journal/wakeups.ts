@@ -1,5 +1,12 @@
-/** `ended`: a hint that the last event of the run is there. Without it, it may be there, too. */
-export type EventListener = (ended: boolean) => void;
+import type { EventName } from '@talaria/protocol';
+import type { StoredEvent } from './journal.ts';
+import type { LogRecord } from './records.ts';
+
+/**
+ * `ended`: a hint that the last event of the run is there. Without it, it may be there, too. `events`: those that became
+ * durable, one after the other; without them, or if others are missing before them, the listener has to read.
+ */
+export type EventListener = (ended: boolean, events?: readonly StoredEvent[]) => void;
 
 /** Who is woken for what, in this process. Listeners run in the caller's turn and must not throw. */
 export class Wakeups {
@@ -34,8 +41,12 @@ export class Wakeups {
     return watchAll(this.#changes, listener);
   }
 
-  wakeEvents(runId: string, ended: boolean): void {
-    for (const listener of this.#events.get(runId) ?? []) listener(ended);
+  /** `records`: those that became durable, if they are at hand. */
+  wakeEvents(runId: string, ended: boolean, records?: readonly LogRecord[]): void {
+    const listeners = this.#events.get(runId);
+    if (listeners === undefined) return;
+    const events = records?.flatMap(toEvent);
+    for (const listener of listeners) listener(ended, events);
   }
 
   wakePosts(runId: string): void {
@@ -57,6 +68,10 @@ export class Wakeups {
   wakeChanges(): void {
     for (const listener of this.#changes) listener();
   }
+}
+
+function toEvent({ seq, event, at, public: payload }: LogRecord): StoredEvent[] {
+  return seq === null ? [] : [{ seq, event: event as EventName, at, payload: JSON.stringify(payload) }];
 }
 
 function watch<A extends unknown[]>(

@@ -1,5 +1,5 @@
 /**
- * Wake-ups between servers, by LISTEN and NOTIFY. They carry no data and may be lost, with the connection or with the
+ * Wake-ups between servers, by LISTEN and NOTIFY. They carry no data, except within a process, and may be lost, with the connection or with the
  * server that should have sent them. The tables are the truth, and a slow poll finds what nobody announced.
  *
  * They are sent after the commit, not in it: a transaction with a NOTIFY holds a lock of the whole database while it
@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { atMost } from '../../basics/at-most.ts';
+import type { LogRecord } from '../records.ts';
 import { type EventListener, Wakeups } from '../wakeups.ts';
 import { Connection, type Hosts } from './connection.ts';
 import { joinServers } from './in-use.ts';
@@ -69,8 +70,8 @@ export class Announcements {
   }
 
   /** Tells all watchers: those here at once, those on other servers soon. An event is also a change. */
-  events(runId: string, ended: boolean): void {
-    this.#wakeups.wakeEvents(runId, ended);
+  events(runId: string, ended: boolean, records: readonly LogRecord[]): void {
+    this.#wakeups.wakeEvents(runId, ended, records);
     this.#wakeups.wakeChanges();
     this.#hints.events.add(runId);
     this.#sendSoon();

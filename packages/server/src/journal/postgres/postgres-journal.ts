@@ -411,8 +411,9 @@ export class PostgresJournal implements Journal {
   }
 
   #announce({ runId, records, unblocks, announced }: Appended): void {
-    if (records.some((record) => record.seq !== null)) this.#announcements.events(runId, records.some(isEnd));
-    else if (records.length > 0) this.#announcements.changes();
+    if (records.some((record) => record.seq !== null)) {
+      this.#announcements.events(runId, records.some(isEnd), records);
+    } else if (records.length > 0) this.#announcements.changes();
     if (unblocks) this.#announcements.queue();
     if (announced) this.#announcements.outbox();
   }

@@ -257,7 +257,9 @@ export class SqliteJournal implements Journal {
   }
 
   #wake({ runId, records, unblocks }: Appended): void {
-    if (records.some((record) => record.seq !== null)) this.#wakeups.wakeEvents(runId, records.some(isEnd));
+    if (records.some((record) => record.seq !== null)) {
+      this.#wakeups.wakeEvents(runId, records.some(isEnd), records);
+    }
     if (unblocks) this.#wakeups.wakeQueue();
     if (records.some(({ event }) => isAnnounced(event))) this.#wakeups.wakeOutbox();
     if (records.length > 0) this.#wakeups.wakeChanges();

@@ -74,10 +74,20 @@ export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'>
   }
 
   append(count = 1, event: EventName = 'message.delta'): void {
-    for (let i = 0; i < count; i++) {
-      this.#events.push({ seq: this.#events.length, event, at: 0, payload: '{}' });
-    }
+    this.#store(count, event);
     for (const listener of this.#listeners) listener(isTerminalEvent(event));
+  }
+
+  /** Appends, and brings the events with the wake-up. */
+  bring(count = 1, event: EventName = 'message.delta'): void {
+    const events = this.#store(count, event);
+    for (const listener of this.#listeners) listener(isTerminalEvent(event), events);
+  }
+
+  #store(count: number, event: EventName): StoredEvent[] {
+    const first = this.#events.length;
+    for (let i = 0; i < count; i++) this.#events.push({ seq: first + i, event, at: 0, payload: '{}' });
+    return this.#events.slice(first);
   }
 
   readEvents(_runId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
@@ -92,7 +102,7 @@ export class ManualSource implements Pick<Journal, 'readEvents' | 'watchEvents'>
   }
 
   watchEvents(_runId: string, listener: EventListener): () => void {
-    const entry: EventListener = (ended) => listener(ended);
+    const entry: EventListener = (ended, events) => listener(ended, events);
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
   }
