@@ -36,6 +36,17 @@ const SHOTS: readonly Shot[] = [
     path: `runs/${fixed}`,
     shows: '.row.end',
   },
+  {
+    name: 'failed',
+    path: '?status=failed',
+    shows: 'tr[data-run]',
+    prepare: (page) =>
+      page
+        .locator('tr[data-run] a')
+        .click()
+        .then(() => page.locator('.row.end').waitFor()),
+  },
+  { name: 'no-match', path: '?q=nothing-like-it', shows: 'main > .empty' },
   { name: 'run-asking', path: `runs/${asking}`, shows: 'article.approval' },
   {
     name: 'files',
@@ -46,6 +57,15 @@ const SHOTS: readonly Shot[] = [
       await tab('Files')(page);
       await page.getByRole('button', { name: 'Changes', exact: true }).click();
       await page.locator('.panel .diff-lines').first().waitFor();
+    },
+  },
+  {
+    name: 'call',
+    path: `runs/${fixed}`,
+    shows: '.row.end',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: /^Inspect patch/ }).click();
+      await page.locator('.step-changes').waitFor();
     },
   },
   { name: 'chat', path: 'chats/parser', shows: '.turns li' },
