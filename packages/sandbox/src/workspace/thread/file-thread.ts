@@ -147,7 +147,8 @@ class FileThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(PROGRAM, { env: threadEnv() });
+    // Not with the options of the program around it: `--input-type`, for one, fails every thread that has a file.
+    const worker = new Worker(PROGRAM, { env: threadEnv(), execArgv: [] });
     worker.on('message', (message: FromThread) => {
       const job = this.#jobs.get(message.id);
       if ('chunk' in message) job?.onChunk?.(message.chunk);
