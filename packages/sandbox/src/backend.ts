@@ -196,6 +196,13 @@ export interface ToolBackend {
   executeBatch(requests: readonly ExecutionRequest[], options?: ExecuteOptions): Promise<ExecutionResult[]>;
   /** Deletes the workspace of a trajectory that no slot holds; does nothing if there is none. */
   discard(trajectoryId: string): Promise<void>;
+  /**
+   * Makes a directory of the operator the workspace of a trajectory that no slot holds, in place of what it had. Calls change the
+   * directory itself; discarding, resetting, restoring and purging leave it alone. Absent if the backend cannot do that.
+   */
+  mountDirectory?(trajectoryId: string, dir: string): Promise<void>;
+  /** The trajectories whose workspace is this directory, as far as their names tell. */
+  mountedAt?(dir: string): Promise<string[]>;
   readArtifact(slot: Slot, path: string, options?: ReadArtifactOptions): Promise<ArtifactContent>;
   listArtifacts(slot: Slot, path?: string, options?: ListArtifactsOptions): Promise<ArtifactListing>;
   archiveArtifacts(slot: Slot, path?: string, options?: ArchiveArtifactsOptions): Promise<ArtifactArchive>;

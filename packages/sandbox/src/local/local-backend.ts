@@ -43,13 +43,14 @@ import { WorkspaceAccess } from '../workspace/workspace-access.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
 import {
   anonymousWorkspaceName,
+  assertMountable,
   type Workspace,
   Workspaces,
   workspaceName,
 } from '../workspace/workspaces.ts';
 import { StagedWriter } from '../workspace/writing/staged-writer.ts';
 import { Staging } from '../workspace/writing/staging.ts';
-import { WorkspaceDirectory } from '../workspace/writing/workspace-directory.ts';
+import { removeInPlace, WorkspaceDirectory } from '../workspace/writing/workspace-directory.ts';
 import type { OpenWriterOptions, WorkspaceWriter } from '../writing.ts';
 import { ProcessError } from './background/background-processes.ts';
 import { SharedNetwork } from './background/shared-network.ts';
@@ -106,6 +107,8 @@ export interface LocalBackendOptions {
    * limit of the workspace. By default the workspace and its /tmp.
    */
   writableDirs?: readonly string[];
+  /** Directories of the operator that trajectories may work in (`mountDirectory`). `start` fails if that cannot work. */
+  mountable?: readonly string[];
 }
 
 interface Running {
@@ -147,10 +150,16 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   async #bringUp(): Promise<void> {
     if (this.#running) return;
     sweepMomentary();
-    const workspaces = await Workspaces.open(this.#options.workspacesDir);
+    const { workspacesDir, mountable = [] } = this.#options;
+    const workspaces = await Workspaces.open(workspacesDir, mountable);
     const pipes = new PipeStock();
     try {
-      this.#running = { workspaces, pipes, ...(await this.#findOut({ workspaces, pipes })) };
+      const found = await this.#findOut({ workspaces, pipes });
+      for (const dir of mountable) {
+        await assertMountable(dir);
+        await found.isolation.mountedOwner(dir);
+      }
+      this.#running = { workspaces, pipes, ...found };
     } catch (error) {
       await pipes.close();
       await workspaces.close();
@@ -231,7 +240,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
         workspaceDir: isolation.workspaceDir(workspace),
         trajectoryId,
         limits: new SlotLimits(limits, created, this.#options.writableDirs),
-        network: new SharedNetwork(keepers ? undefined : isolation.openNetwork),
+        network: new SharedNetwork(keepers && !workspace.isMounted ? undefined : isolation.openNetwork),
         seat: new SlotSeat(seats),
       });
       this.#slots.set(slot.slotId, slot);
@@ -263,6 +272,16 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.remove(name));
   }
 
+  async mountDirectory(trajectoryId: string, dir: string): Promise<void> {
+    checkTrajectoryId(trajectoryId);
+    await this.#started().isolation.mountedOwner(dir);
+    await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.mount(name, dir));
+  }
+
+  mountedAt(dir: string): Promise<string[]> {
+    return this.#started().workspaces.mountedAt(dir);
+  }
+
   async executeBatch(
     requests: readonly ExecutionRequest[],
     options: ExecuteOptions = {},
@@ -290,7 +309,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     if (create) await this.#inTurn(name, () => this.#started().workspaces.create(name));
     else if (!(await workspaces.find(name))) return undefined;
     return new StagedWriter(new Staging(workspaces.stagingDir), (work) =>
-      this.#inTurn(name, () => work(this.#writable(name))),
+      this.#inTurn(name, async () => work(await this.#writable(name))),
     );
   }
 
@@ -367,22 +386,24 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   }
 
   #view(workspace: Workspace): WorkspaceView {
-    const { isolation } = this.#started();
+    const { isolation, workspaces } = this.#started();
     const workspaceDir = isolation.workspaceDir(workspace);
-    const { dir } = workspace;
-    return viewDirectory({ place: () => dir, key: dir, workspaceDir, digests: this.#digests });
+    const { dir, name } = workspace;
+    // Two workspaces may be the same directory.
+    const key = workspaces.at(name).dir;
+    return viewDirectory({ place: () => dir, key, workspaceDir, digests: this.#digests });
   }
 
-  #writable(name: string): WorkspaceDirectory {
+  async #writable(name: string): Promise<WorkspaceDirectory> {
     const { isolation, limits, workspaces } = this.#started();
-    const workspace = workspaces.at(name);
+    const workspace = (await workspaces.find(name)) ?? workspaces.at(name);
     const space =
       this.#holderOf(name)?.limits ??
       new SlotLimits(limits, { ...workspace, isNew: false }, this.#options.writableDirs);
     return new WorkspaceDirectory({
       dir: workspace.dir,
       workspaceDir: isolation.workspaceDir(workspace),
-      trash: workspaces.trash,
+      trash: workspace.isMounted ? removeInPlace : workspaces.trash,
       admit: (bytes) => space.admit(bytes).catch(nameFullness),
       usage: limits.space && ((dir) => limits.space!.usage([dir])),
     });

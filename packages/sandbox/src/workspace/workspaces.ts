@@ -1,7 +1,7 @@
 /**
  * The directories of a local backend on the host.
  *
- *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700
+ *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700; or a link to the directory that it works in
  *   <workspacesDir>/.sandbox/root-<…>      the skeleton of the file system that commands of one backend see
  *   <workspacesDir>/.sandbox/slots/<name>  what belongs to a workspace but not inside it: `tmp` is its /tmp
  *   <workspacesDir>/.sandbox/trash/        workspaces on their way out, those that are being restored, and files on their
@@ -10,10 +10,26 @@
  * A workspace's name depends only on its trajectory id, so a restarted process finds it again. A command owns its
  * workspace and may fill it with anything, so nothing here follows a link in it, and the private directories are
  * outside it.
+ *
+ * A mounted workspace is a directory of the operator, which outlives its trajectories. Its link is all that belongs to a
+ * trajectory: creating, replacing and removing a workspace change the link and never what it leads to. A link counts only while
+ * the backend is told that its directory may be mounted.
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, chown, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  symlink,
+  unlink,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxError } from '../errors.ts';
@@ -34,6 +50,10 @@ export interface Workspace {
   readonly stateDir: string;
   /** The kernel user of its commands while a slot holds it; the server's own if there is none. */
   readonly user?: number | undefined;
+  /** Their group, where that is not the number of the user. */
+  readonly group?: number | undefined;
+  /** It is a directory of the operator: its owner and permissions stay as they are. */
+  readonly isMounted?: true;
 }
 
 export interface Owner {
@@ -70,18 +90,21 @@ export class Workspaces {
   readonly rootDir: string;
   readonly #slotsDir: string;
   readonly #trashDir: string;
+  readonly #mountable: ReadonlySet<string>;
 
-  private constructor(baseDir: string) {
+  private constructor(baseDir: string, mountable: readonly string[]) {
     this.baseDir = baseDir;
+    this.#mountable = new Set(mountable);
     // Its own, so that a server that starts while the last one is still ending takes nothing from it.
     this.rootDir = join(baseDir, '.sandbox', `root-${processToken()}-${randomUUID()}`);
     this.#slotsDir = join(baseDir, '.sandbox', 'slots');
     this.#trashDir = join(baseDir, '.sandbox', 'trash');
   }
 
-  static async open(workspacesDir: string): Promise<Workspaces> {
+  /** `mountable`: the directories that workspaces may be. */
+  static async open(workspacesDir: string, mountable: readonly string[] = []): Promise<Workspaces> {
     await mkdir(workspacesDir, { recursive: true, mode: 0o700 });
-    const workspaces = new Workspaces(await realpath(workspacesDir));
+    const workspaces = new Workspaces(await realpath(workspacesDir), mountable);
     await mkdir(workspaces.#slotsDir, { recursive: true, mode: 0o700 });
     await mkdir(workspaces.#trashDir, { recursive: true, mode: 0o700 });
     await workspaces.#sweep();
@@ -104,6 +127,11 @@ export class Workspaces {
       await makeDirectory(workspace.stateDir);
       return makeDirectory(workspace.tmpDir);
     };
+    const mounted = this.#mountable.size === 0 ? undefined : await this.#mounted(workspace);
+    if (mounted) {
+      await makePrivate();
+      return { ...mounted, isNew: false };
+    }
     const made = await Promise.all([makeDirectory(workspace.dir), makePrivate()]);
     return { ...workspace, isNew: made.every(Boolean) };
   }
@@ -115,13 +143,36 @@ export class Workspaces {
       if (error.code === 'ENOENT') return undefined;
       throw error;
     });
+    if (stats?.isSymbolicLink()) return this.#mounted(workspace);
     return stats?.isDirectory() ? workspace : undefined;
+  }
+
+  /** Makes this directory the workspace. Whatever workspace had the name is removed, unless it is this one. */
+  async mount(name: string, dir: string): Promise<void> {
+    if (!this.#mountable.has(dir)) {
+      throw new SandboxError('invalid_request', `${dir} is not one of the directories that may be mounted.`);
+    }
+    await assertMountable(dir);
+    const workspace = this.at(name);
+    if ((await this.#mounted(workspace))?.dir === dir) return;
+    await this.remove(name);
+    await symlink(dir, workspace.dir);
+  }
+
+  /** The trajectories whose workspace is this directory, as far as names tell. */
+  async mountedAt(dir: string): Promise<string[]> {
+    const entries = await readdir(this.baseDir, { withFileTypes: true });
+    const links = entries.filter((entry) => entry.isSymbolicLink());
+    const found = links.map(async ({ name }) =>
+      (await readTarget(this.at(name).dir)) === dir ? (trajectoryOf(name) ?? []) : [],
+    );
+    return (await Promise.all(found)).flat();
   }
 
   /** The trajectories with a workspace here, as far as names tell. */
   async trajectories(): Promise<string[]> {
     const entries = await readdir(this.baseDir, { withFileTypes: true });
-    return entries.flatMap((entry) => (entry.isDirectory() ? (trajectoryOf(entry.name) ?? []) : []));
+    return entries.flatMap((entry) => (isWorkspace(entry) ? (trajectoryOf(entry.name) ?? []) : []));
   }
 
   /** Deletes a workspace and what belongs to it. It is moved away at once, even if deleting takes long. */
@@ -202,7 +253,18 @@ export class Workspaces {
     }
   }
 
+  async #mounted(workspace: Workspace): Promise<Workspace | undefined> {
+    const dir = await readTarget(workspace.dir);
+    if (dir === undefined || !this.#mountable.has(dir)) return undefined;
+    const stats = await ignoreMissing(lstat(dir));
+    return stats?.isDirectory() ? { ...workspace, dir, isMounted: true } : undefined;
+  }
+
   async #trash(path: string): Promise<string | undefined> {
+    if ((await readTarget(path)) !== undefined) {
+      await unlink(path);
+      return undefined;
+    }
     const trashed = join(this.#trashDir, randomUUID());
     try {
       await rename(path, trashed);
@@ -220,6 +282,20 @@ export class Workspaces {
   }
 }
 
+/**
+ * Rejects unless the path is a directory without a link on the way. A command that can write to a directory above it could
+ * otherwise put a link there, and lead the next mount anywhere.
+ */
+export async function assertMountable(dir: string): Promise<void> {
+  const found = await ignoreMissing(realpath(dir));
+  if (found === undefined) throw new SandboxError('invalid_request', `${dir} does not exist.`);
+  if (found !== dir) {
+    throw new SandboxError('invalid_request', `${dir} leads through a link; name the directory ${found}.`);
+  }
+  if ((await lstat(dir)).isDirectory()) return;
+  throw new SandboxError('invalid_request', `${dir} is not a directory.`);
+}
+
 /** Changes the owner of a tree unless it is right already. Only root can do that, and only root needs to. */
 export async function giveTreeTo(path: string, { uid, gid }: Owner): Promise<void> {
   if (process.getuid?.() !== 0) return;
@@ -229,6 +305,18 @@ export async function giveTreeTo(path: string, { uid, gid }: Owner): Promise<voi
   // Most are new: no process is started for those.
   if (stats.isDirectory() && (await readdir(path)).length === 0) return chown(path, uid, gid);
   await run('chown', ['-RhP', `${uid}:${gid}`, '--', path], { env: { PATH: SYSTEM_PATH } });
+}
+
+/** Undefined for everything but a link. */
+async function readTarget(path: string): Promise<string | undefined> {
+  return readlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EINVAL' || error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+function isWorkspace(entry: Dirent): boolean {
+  return entry.isDirectory() || entry.isSymbolicLink();
 }
 
 /** False where it was there already. */

@@ -77,9 +77,9 @@ async function create(
   if (isRoot && !entries) throw new Error('it leaves the devices of the host to root');
   if (ownUsers && !has('--perms')) throw new Error('this version can make /dev/shm only for root');
   const devices = { paths: view.devices, options: ['nosuid', ...keptOptions(await readMounts(), '/dev')] };
-  const enter = ({ user }: Workspace): string[] => {
+  const enter = ({ user, group }: Workspace): string[] => {
     if (!entries) return [];
-    return [entries.make(isRoot ? { user, mappedUser: user ?? 0, readOnly: devices } : {})];
+    return [entries.make(isRoot ? { user, group, mappedUser: user ?? 0, readOnly: devices } : {})];
   };
   /** A command can take over a first process that has no more rights than itself, so that process is filtered too. */
   const inside = (workspace: Workspace, first: readonly string[]): string[] =>
@@ -100,7 +100,7 @@ async function create(
     shell,
     prepare: isRoot ? readOnlySteps({ readOnly: devices }) : [],
     proc: procFor(view, ownUsers),
-    env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+    env: shellEnvironment({}, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),
     ownNetwork: !allowNetwork,
     userOf: ({ user }: Workspace) => ({ user, mappedUser: user ?? 0 }),
     launch: async (inside: string, baseDir: string) => ({
@@ -117,6 +117,7 @@ async function create(
     shell: shell.kind,
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
+    mountedOwner: (dir) => users.mountedOwner(dir),
     prepare: (workspace) => users.hold(workspace, enter),
     release: (workspace) => users.release(workspace),
     ...(allowNetwork
@@ -131,7 +132,7 @@ async function create(
           ...[...inside(workspace, firstProcess(limits)), ...shellArguments(shell, limits)],
         ],
         entrances: limits.entrances,
-        env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+        env: shellEnvironment(workspace, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),
         cwd: '/',
         end: endNamespace,
         signal: signalNamespace,

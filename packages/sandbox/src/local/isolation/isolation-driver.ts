@@ -4,7 +4,7 @@
  * (probe.ts) shows that they do.
  */
 import type { Isolation } from '../../backend.ts';
-import type { Workspace } from '../../workspace/workspaces.ts';
+import type { Owner, Workspace } from '../../workspace/workspaces.ts';
 import type { LaunchLimits } from '../limits/launch-limits.ts';
 import type { Launch } from '../process/spawn-program.ts';
 import type { Step } from './entry/call-table.ts';
@@ -43,9 +43,11 @@ export interface IsolationDriver {
   workspaceDir(workspace: Workspace): string;
   /** `Workspace.tmpDir` as its commands see it. */
   tmpDir(workspace: Workspace): string;
+  /** Whom the files of a mounted directory belong to. Rejects with the reason why commands cannot work in it. */
+  mountedOwner(dir: string): Promise<Owner>;
   /**
    * Call once per acquired workspace, before its first launch. From then on the workspace belongs to the user of its
-   * commands; returns what to launch commands with.
+   * commands, unless it is mounted; returns what to launch commands with.
    */
   prepare(workspace: Workspace): Promise<Workspace>;
   /** Call when nothing runs in a prepared workspace any more. */

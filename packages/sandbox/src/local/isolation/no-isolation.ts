@@ -31,6 +31,7 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
     shell: shell.kind,
     workspaceDir: (workspace) => workspace.dir,
     tmpDir: (workspace) => workspace.tmpDir,
+    mountedOwner: (dir) => users.mountedOwner(dir),
     prepare: (workspace) => users.hold(workspace),
     release: () => {},
     launch: (workspace, executionId, limits) => {
@@ -42,7 +43,7 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
         program,
         args,
         entrances: limits.entrances,
-        env: { ...shellEnvironment(workspace.dir, workspace.tmpDir), [MARKER_VARIABLE]: marker },
+        env: { ...shellEnvironment(workspace, workspace), [MARKER_VARIABLE]: marker },
         cwd: workspace.dir,
         end: (pid) => endMarked(pid, marker, launchedAt),
         signal: (pid, signal) => signalMarked(pid, marker, launchedAt, signal),

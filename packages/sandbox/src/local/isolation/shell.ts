@@ -6,6 +6,7 @@
  */
 
 import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { renderRlimits } from '../limits/rlimits.ts';
 import { inheritedDescriptors } from '../process/inherited.ts';
@@ -81,11 +82,15 @@ export function firstProcess(limits: LaunchLimits): string[] {
   return ['/bin/sh', '-c', `${renderEntry(limits)}"$@"; exit $?`, 'sh'];
 }
 
-/** The whole environment of a command, unless it asks for more. */
-export function shellEnvironment(homeDir: string, tmpDir: string): Record<string, string> {
+/** The whole environment of a command, unless it asks for more. The directories are those that it sees. */
+export function shellEnvironment(
+  { isMounted }: Pick<Workspace, 'isMounted'>,
+  { dir, tmpDir }: Pick<Workspace, 'dir' | 'tmpDir'>,
+): Record<string, string> {
   return {
     PATH: SYSTEM_PATH,
-    HOME: homeDir,
+    // What programs keep for their user must not end up among the files of the operator.
+    HOME: isMounted ? tmpDir : dir,
     TMPDIR: tmpDir,
     LANG: 'C.UTF-8',
     TERM: 'dumb',

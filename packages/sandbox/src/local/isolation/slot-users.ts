@@ -5,6 +5,9 @@
  *
  * A workspace belongs to the user of its slot. Only its owner is remembered: a workspace that is used again gets the
  * same user, or, if another slot has that user by now, a new one, and changes its owner.
+ *
+ * A mounted directory keeps its owner. Its commands run as that owner, so that what they make belongs to the same user as
+ * the rest, and the rest can be changed.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -36,9 +39,23 @@ export class SharedUser {
 
   /** A workspace may come from an earlier start at which slots had users of their own. */
   async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
-    await giveBoth(workspace, { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 });
+    const { dir, tmpDir, isMounted } = workspace;
+    const ours = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    if (isMounted) await this.mountedOwner(dir);
+    else await giveTreeTo(dir, ours);
+    await giveTreeTo(tmpDir, ours);
     prepare(workspace);
     return workspace;
+  }
+
+  async mountedOwner(dir: string): Promise<Owner> {
+    const { uid, gid } = await lstat(dir);
+    const user = process.getuid?.() ?? 0;
+    if (uid === user) return { uid, gid };
+    throw unmountable(
+      dir,
+      `it belongs to the user ${uid}, and commands run as the user ${user}: give it to that user`,
+    );
   }
 
   release(): void {}
@@ -58,11 +75,13 @@ export class SlotUsers {
 
   /** The workspace with a user that it belongs to and that no other slot has, after `prepare` was called with it. */
   async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
+    if (workspace.isMounted) return this.#holdMounted(workspace, prepare);
     const { uid: owner } = await lstat(workspace.dir);
     const user = this.#isFree(owner) ? owner : this.#findFree();
     this.#taken.add(user);
     try {
-      await giveBoth(workspace, { uid: user, gid: user });
+      const own = { uid: user, gid: user };
+      await Promise.all([giveTreeTo(workspace.dir, own), giveTreeTo(workspace.tmpDir, own)]);
       const held = { ...workspace, user };
       prepare(held);
       return held;
@@ -70,6 +89,27 @@ export class SlotUsers {
       this.#taken.delete(user);
       throw error;
     }
+  }
+
+  async mountedOwner(dir: string): Promise<Owner> {
+    const { uid, gid } = await lstat(dir);
+    if (uid === 0) {
+      throw unmountable(
+        dir,
+        'it belongs to root, which commands never run as while slots have users of their own: give it to another user',
+      );
+    }
+    if (!this.#isInRange(uid)) return { uid, gid };
+    throw unmountable(dir, `it belongs to the user ${uid}, one of those of slots: give it to another user`);
+  }
+
+  /** Several slots may have the user of their directories. */
+  async #holdMounted(workspace: Workspace, prepare: Prepare): Promise<Workspace> {
+    const owner = await this.mountedOwner(workspace.dir);
+    await giveTreeTo(workspace.tmpDir, owner);
+    const held = { ...workspace, user: owner.uid, group: owner.gid };
+    prepare(held);
+    return held;
   }
 
   release({ user }: Workspace): void {
@@ -90,12 +130,16 @@ export class SlotUsers {
   }
 
   #isFree(user: number): boolean {
-    return user >= this.#range.first && user <= this.#range.last && !this.#taken.has(user);
+    return this.#isInRange(user) && !this.#taken.has(user);
+  }
+
+  #isInRange(user: number): boolean {
+    return user >= this.#range.first && user <= this.#range.last;
   }
 }
 
-async function giveBoth({ dir, tmpDir }: Workspace, owner: Owner): Promise<void> {
-  await Promise.all([giveTreeTo(dir, owner), giveTreeTo(tmpDir, owner)]);
+function unmountable(dir: string, reason: string): SandboxError {
+  return new SandboxError('invalid_request', `Commands cannot work in ${dir}: ${reason}.`);
 }
 
 /** The default range of users for slots, or why there is none. */

@@ -57,8 +57,8 @@ export async function createUnshare(
   const shell = await findShell();
   const asRoot = ownUsers ? [] : ['--user', '--map-root-user'];
   const namespaces = [...asRoot, '--mount', '--pid', '--ipc', '--uts', '--cgroup'];
-  const lastStep = ({ user }: Workspace): string[] => {
-    if (entries) return [entries.make({ user, mappedUser: user ?? 0 })];
+  const lastStep = ({ user, group }: Workspace): string[] => {
+    if (entries) return [entries.make({ user, group, mappedUser: user ?? 0 })];
     return ['unshare', '--user', `--map-user=${SANDBOX_UID}`, `--map-group=${SANDBOX_UID}`];
   };
   const ownNetwork = allowNetwork ? [] : ['--net'];
@@ -71,7 +71,7 @@ export async function createUnshare(
     shell,
     prepare: [],
     proc,
-    env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+    env: shellEnvironment({}, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),
     ownNetwork: !allowNetwork,
     userOf: ({ user }: Workspace) => ({ user, mappedUser: user ?? 0 }),
     async launch(inside: string, baseDir: string, dir: string) {
@@ -105,8 +105,11 @@ export async function createUnshare(
     shell: shell.kind,
     workspaceDir: () => WORKSPACE_DIR,
     tmpDir: () => '/tmp',
+    mountedOwner: (dir) => users.mountedOwner(dir),
     async prepare(workspace) {
-      const fstab = systemFstab + renderWorkspaceMounts(view, mounts, workspace);
+      // Anything may have been mounted in a directory of the operator since the start.
+      const now = workspace.isMounted ? await readMounts() : mounts;
+      const fstab = systemFstab + renderWorkspaceMounts(view, now, workspace);
       await writeFile(join(workspace.stateDir, FSTAB), fstab);
       await writeFile(join(workspace.stateDir, SETUP), setup);
       return users.hold(workspace, lastStep);
@@ -127,7 +130,7 @@ export async function createUnshare(
           ...[...lastStep(workspace), ...shellArguments(shell, limits)],
         ],
         entrances: limits.entrances,
-        env: shellEnvironment(WORKSPACE_DIR, '/tmp'),
+        env: shellEnvironment(workspace, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),
         cwd: workspace.stateDir,
         end: endNamespace,
         signal: signalNamespace,
@@ -203,7 +206,12 @@ function bindOption(mounts: readonly Mount[], source: string): 'bind' | 'rbind' 
 }
 
 function renderWorkspaceMounts(view: SystemView, mounts: readonly Mount[], workspace: Workspace): string {
-  const writable = (path: string) => ['bind', 'nosuid', 'nodev', ...keptOptions(mounts, path)];
+  const writable = (path: string) => [
+    bindOption(mounts, path),
+    'nosuid',
+    'nodev',
+    ...keptOptions(mounts, path),
+  ];
   return (
     fstabLine(workspace.tmpDir, join(view.rootDir, '/tmp'), 'none', writable(workspace.tmpDir)) +
     fstabLine(workspace.dir, join(view.rootDir, WORKSPACE_DIR), 'none', writable(workspace.dir))

@@ -37,6 +37,8 @@ export async function runLimited(
 function starterFor(context: ToolContext, keeper: Keeper | undefined, limits: LaunchLimits): Starter {
   const { isolation, network, workspace, executionId } = context;
   const { standing } = isolation;
-  if (!keeper || !standing) return isolation.launch(workspace, executionId, limits, network.current);
+  // A keeper reaches only the directory of workspaces, and a mounted one is elsewhere.
+  if (!keeper || !standing || workspace.isMounted)
+    return isolation.launch(workspace, executionId, limits, network.current);
   return (io) => keeper.start({ workspace, limits, env: standing.env }, io);
 }

@@ -3,6 +3,7 @@
  */
 import type { CreatedWorkspace } from '../../workspace/workspaces.ts';
 import type { BackendLimits } from './backend-limits.ts';
+import { growthOf } from './growth.ts';
 import { noRoom } from './limit-hits.ts';
 import { LimitedCommand } from './limited-command.ts';
 import type { SlotGroup } from './slot-group.ts';
@@ -16,11 +17,12 @@ export class SlotLimits {
   /** `writableDirs` is everywhere that its commands can write, if that is more than the workspace and its /tmp. */
   constructor(
     limits: BackendLimits,
-    { dir, tmpDir, isNew }: CreatedWorkspace,
+    { dir, tmpDir, isNew, isMounted }: CreatedWorkspace,
     writableDirs: readonly string[] = [dir, tmpDir],
   ) {
     this.#limits = limits;
-    this.#space = limits.space && new WorkspaceSpace(writableDirs, isNew, limits.space);
+    const space = limits.space && (isMounted ? growthOf(dir, limits.space) : limits.space);
+    this.#space = space && new WorkspaceSpace(writableDirs, isNew, space);
   }
 
   /** Before a command is launched, in this group. The caller must call its `done`. */

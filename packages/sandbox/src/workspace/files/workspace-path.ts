@@ -104,8 +104,7 @@ export async function replaceFile(
   const existing = await describeErrors(components, () => ignoreMissing(lstat(target)));
   if (existing) assertRegular(existing, components);
 
-  const temporaryName = `.talaria-${randomUUID()}`;
-  const temporary = inside(parent, temporaryName);
+  const { name: temporaryName, path: temporary } = temporaryIn(parent);
   const file = await createInside(parent, temporaryName, components);
   try {
     try {
@@ -119,6 +118,12 @@ export async function replaceFile(
     await unlink(temporary).catch(() => {});
     throw error;
   }
+}
+
+/** For a file that gets its name in one step, when it is complete. */
+export function temporaryIn(directory: FileHandle): { name: string; path: string } {
+  const name = `.talaria-${randomUUID()}`;
+  return { name, path: inside(directory, name) };
 }
 
 export async function openDirectory(

@@ -12,14 +12,18 @@ import { InvalidPathError } from '../files/path-components.ts';
 import { inTurn } from '../files/turns.ts';
 import {
   assertRegular,
+  createInside,
   describeErrors,
   ignoreMissing,
   inside,
   openDirectory,
   openReference,
   splitName,
+  temporaryIn,
   withFile,
 } from '../files/workspace-path.ts';
+import { writeAll } from '../files/write-all.ts';
+import { removeTree } from '../remove-tree.ts';
 import { giveTreeTo, type Workspaces } from '../workspaces.ts';
 import { mergeInto } from './merge-tree.ts';
 import type { StagedFile, StagedTree } from './staging.ts';
@@ -62,12 +66,12 @@ export class WorkspaceDirectory implements WritableWorkspace {
       const existing = await describeErrors(components, () => ignoreMissing(lstat(target)));
       if (existing) assertRegular(existing, components);
       await dress(staged, parent, existing?.mode);
-      if (conditions.ifNoneMatch === '*') {
+      await fromSameFileSystem(staged, parent, (source) =>
         // A link does not replace what a command creates at this moment; a rename would.
-        await putNew(staged, target, components);
-      } else {
-        await describeErrors(components, () => rename(staged.path, target));
-      }
+        conditions.ifNoneMatch === '*'
+          ? putNew(source, target, components)
+          : describeErrors(components, () => rename(source, target)),
+      );
       const { mtimeMs } = (await ignoreMissing(lstat(target))) ?? { mtimeMs: Date.now() };
       const { size, sha256 } = staged;
       return { path: components.join('/'), size, sha256, modifiedAt: mtimeMs / 1000, isNew: !existing };
@@ -135,9 +139,41 @@ async function dress(staged: StagedFile, parent: FileHandle, mode: number | unde
   if (mode !== undefined) await chmod(staged.path, mode & 0o777);
 }
 
-async function putNew(staged: StagedFile, target: string, components: readonly string[]): Promise<void> {
+/** A mounted directory may be on another file system than the staged file, which then has to be copied first. */
+async function fromSameFileSystem(
+  staged: StagedFile,
+  parent: FileHandle,
+  put: (source: string) => Promise<void>,
+): Promise<void> {
   try {
-    await link(staged.path, target);
+    await put(staged.path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    const copy = temporaryIn(parent);
+    try {
+      await copyStaged(staged, parent, copy.name);
+      await put(copy.path);
+    } finally {
+      await ignoreMissing(unlink(copy.path));
+    }
+  }
+}
+
+async function copyStaged(staged: StagedFile, parent: FileHandle, name: string): Promise<void> {
+  await using file = await createInside(parent, name, [name]);
+  for await (const chunk of staged.read()) await writeAll(file, chunk);
+  await file.chmod((await lstat(staged.path)).mode & 0o777);
+}
+
+/** Deletes a directory where it is, entry by entry: what cannot be moved away in one step. */
+export async function removeInPlace(path: string): Promise<void> {
+  // Another process does it, which has descriptors of its own.
+  await removeTree(path.replace(/^\/proc\/self\//, `/proc/${process.pid}/`));
+}
+
+async function putNew(source: string, target: string, components: readonly string[]): Promise<void> {
+  try {
+    await link(source, target);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw mismatch(components, 'exists by now');
     await describeErrors(components, () => Promise.reject(error));

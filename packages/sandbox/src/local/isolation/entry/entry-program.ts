@@ -32,6 +32,8 @@ export interface Entry {
   readOnly?: ReadOnlyMounts | undefined;
   /** The kernel user and group to become; without it the process keeps its own. */
   user?: number | undefined;
+  /** The group, where that is not the number of the user. */
+  group?: number | undefined;
   /** The user that becomes SANDBOX_UID in a new user namespace; without it none is created. */
   mappedUser?: number | undefined;
 }
@@ -88,8 +90,8 @@ export function mountFlags(names: readonly string[]): number {
     .reduce((sum, [, flag]) => sum + flag, 0);
 }
 
-export function userSteps({ user, mappedUser }: Pick<Entry, 'user' | 'mappedUser'>): Step[] {
-  return [...ownUserSteps(user), ...mapSteps(mappedUser)];
+export function userSteps({ user, group, mappedUser }: Pick<Entry, 'user' | 'group' | 'mappedUser'>): Step[] {
+  return [...ownUserSteps(user, group), ...mapSteps(mappedUser, group)];
 }
 
 export function filterSteps(architecture: Architecture): Step[] {
@@ -99,21 +101,21 @@ export function filterSteps(architecture: Architecture): Step[] {
   ];
 }
 
-function ownUserSteps(user: number | undefined): Step[] {
-  if (user === undefined) return [];
-  return [['setgroups'], ['setresgid', [user, user, user]], ['setresuid', [user, user, user]]];
+function ownUserSteps(user: number | undefined, group = user): Step[] {
+  if (user === undefined || group === undefined) return [];
+  return [['setgroups'], ['setresgid', [group, group, group]], ['setresuid', [user, user, user]]];
 }
 
-function mapSteps(mappedUser: number | undefined): Step[] {
+function mapSteps(mappedUser: number | undefined, group = mappedUser): Step[] {
   if (mappedUser === undefined) return [];
-  const map = `${SANDBOX_UID} ${mappedUser} 1\n`;
+  const map = (id: number | undefined) => `${SANDBOX_UID} ${id} 1\n`;
   return [
     ['unshare', [CLONE_NEWUSER]],
     // After a change of user, the process cannot access its own files in /proc.
     ['prctl', [PR_SET_DUMPABLE, 1]],
     ...writeSteps('/proc/self/setgroups', 'deny'),
-    ...writeSteps('/proc/self/uid_map', map),
-    ...writeSteps('/proc/self/gid_map', map),
+    ...writeSteps('/proc/self/uid_map', map(mappedUser)),
+    ...writeSteps('/proc/self/gid_map', map(group)),
   ];
 }
 

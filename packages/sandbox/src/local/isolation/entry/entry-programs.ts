@@ -37,6 +37,6 @@ export class EntryPrograms {
   }
 }
 
-function nameOf({ user, mappedUser }: Entry): string {
-  return ['enter', user ?? 'same', mappedUser ?? 'same'].join('-');
+function nameOf({ user, mappedUser, group }: Entry): string {
+  return ['enter', user ?? 'same', mappedUser ?? 'same', group ?? 'same'].join('-');
 }

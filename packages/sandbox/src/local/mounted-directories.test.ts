@@ -1,0 +1,213 @@
+/** A directory of the operator as a workspace: calls change it, and nothing that happens to workspaces deletes it. */
+import {
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
+import { DISK } from '../testing/disk.ts';
+import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
+import { tagsOf, whyUnavailable } from './testing/why-unavailable.ts';
+
+const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
+const IS_ROOT = process.getuid?.() === 0;
+const RUN = 'run_0123';
+
+for (const kind of KINDS) {
+  const reason = await whyUnavailable(kind);
+  const title = reason === undefined ? kind : `${kind} (missing: ${reason})`;
+  describe.skipIf(reason !== undefined)(title, { tags: await tagsOf(kind) }, () => describeMounts(kind));
+}
+
+function describeMounts(kind: Isolation['kind']): void {
+  let base: string;
+  let dir: string;
+  let backend: LocalBackend;
+  let slot: Slot;
+  /** A server with rights gives each slot a user, and its directories have other ones. */
+  const owner = IS_ROOT && kind !== 'none' ? { uid: 12_345, gid: 23_456 } : undefined;
+
+  const create = (options: Partial<LocalBackendOptions> = {}) =>
+    new LocalBackend({
+      workspacesDir: join(base, 'workspaces'),
+      isolation: kind,
+      mountable: [dir],
+      ...options,
+    });
+  const bash = async (command: string): Promise<ExecutionResult> =>
+    (await backend.executeBatch([[slot, 'bash', { command }]]))[0] as ExecutionResult;
+  const own = async (path: string) => {
+    if (owner) await chown(path, owner.uid, owner.gid);
+  };
+
+  beforeEach(async () => {
+    base = await realpath(await mkdtemp(join(tmpdir(), 'talaria-mounts-')));
+    dir = join(base, 'project');
+    await mkdir(dir);
+    await writeFile(join(dir, 'README.md'), 'hello\n');
+    await Promise.all([own(dir), own(join(dir, 'README.md'))]);
+    backend = create();
+    await backend.start();
+    await backend.mountDirectory(RUN, dir);
+    slot = await backend.acquire(RUN);
+  });
+
+  afterEach(async () => {
+    await backend.stop();
+    await rm(base, { recursive: true, force: true });
+  });
+
+  test('commands and file tools change the directory itself, as its owner', async () => {
+    expect(
+      await bash('echo more >> README.md; mkdir -p src; echo 1 > src/new.txt; echo "$HOME"'),
+    ).toMatchObject({
+      success: true,
+      output: kind === 'none' ? expect.stringContaining('/tmp\n') : '/tmp\n',
+    });
+    await backend.executeBatch([[slot, 'write_file', { path: 'src/tool.txt', content: '2' }]]);
+    expect(await readFile(join(dir, 'README.md'), 'utf8')).toBe('hello\nmore\n');
+    const expected = await lstat(dir);
+    for (const path of ['src', 'src/new.txt', 'src/tool.txt']) {
+      expect(await lstat(join(dir, path))).toMatchObject({ uid: expected.uid, gid: expected.gid });
+    }
+    const { uid, mode } = await lstat(join(dir, 'README.md'));
+    expect({ uid, mode: mode & 0o777 }).toEqual({ uid: expected.uid, mode: 0o644 });
+  });
+
+  test.skipIf(kind === 'none')('a link in the directory leads to nothing of the host', async () => {
+    await writeFile(join(base, 'secret'), 'of the host');
+    await symlink(join(base, 'secret'), join(dir, 'out'));
+    await symlink('..', join(dir, 'up'));
+    const { output } = await bash('cat out up/secret; ls up');
+    expect(output).not.toContain('of the host');
+    expect(output).not.toContain('project');
+    const [read] = await backend.executeBatch([[slot, 'read_file', { path: 'out' }]]);
+    expect(read).toMatchObject({ success: false, error: expect.stringContaining('symbolic link') });
+    await expect((await backend.openWorkspace(RUN))?.open('out')).rejects.toMatchObject({
+      code: 'invalid_path',
+    });
+    await expect((await backend.openWorkspace(RUN))?.open('../secret')).rejects.toMatchObject({
+      code: 'invalid_path',
+    });
+  });
+
+  test('a restarted backend finds it again, and a capture says what changed in it', async () => {
+    const before = await backend.captureWorkspace(RUN);
+    await bash('echo changed > README.md');
+    expect(await backend.captureWorkspace(RUN, { since: before?.captureId })).toMatchObject({
+      isWhole: false,
+      changed: expect.arrayContaining([expect.objectContaining({ path: 'README.md', size: 8 })]),
+    });
+    await backend.stop();
+    backend = create();
+    await backend.start();
+    expect(await backend.listWorkspaces()).toEqual([RUN]);
+    expect(await backend.mountedAt(dir)).toEqual([RUN]);
+    slot = await backend.acquire(RUN);
+    expect((await bash('cat README.md')).output).toBe('changed\n');
+  });
+
+  test.each([
+    [
+      'discarding',
+      async () => {
+        await backend.release(slot);
+        await backend.discard(RUN);
+      },
+    ],
+    ['resetting', () => backend.release(slot, { resetWorkspace: true })],
+    ['purging', () => backend.stop({ purge: true })],
+    [
+      'restoring',
+      async () => {
+        await backend.release(slot);
+        const snapshot = await backend.snapshotWorkspace(RUN);
+        await backend.restoreWorkspace(RUN, snapshot!);
+        slot = await backend.acquire(RUN);
+        await bash('rm README.md');
+      },
+    ],
+  ])('%s it leaves the directory alone', async (_, act) => {
+    await act();
+    expect(await readdir(dir)).toEqual(['README.md']);
+    expect(await readFile(join(dir, 'README.md'), 'utf8')).toBe('hello\n');
+  });
+
+  test('a backend that may not mount it any more does not find it', async () => {
+    await backend.stop();
+    backend = create({ mountable: [] });
+    await backend.start();
+    expect(await backend.openWorkspace(RUN)).toBeUndefined();
+    await expect(backend.mountDirectory(RUN, dir)).rejects.toThrow('may be mounted');
+    await backend.discard(RUN);
+    expect(await readdir(dir)).toEqual(['README.md']);
+  });
+
+  test('clients write and delete files in it, also on another file system', async () => {
+    const onDisk = await realpath(await mkdtemp(join(DISK, 'talaria-mounts-')));
+    await own(onDisk);
+    try {
+      await backend.stop();
+      backend = create({ mountable: [onDisk] });
+      await backend.start();
+      await backend.discard(RUN);
+      await backend.mountDirectory(RUN, onDisk);
+      const writer = await backend.openWriter(RUN);
+      const content = async function* () {
+        yield Buffer.from('from a client');
+      };
+      await writer?.write('docs/a.txt', content());
+      await writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' });
+      await expect(writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' })).rejects.toMatchObject({
+        code: 'precondition_failed',
+      });
+      expect((await readdir(join(onDisk, 'docs'))).sort()).toEqual(['a.txt', 'b.txt']);
+      expect(await readFile(join(onDisk, 'docs/b.txt'), 'utf8')).toBe('from a client');
+      if (owner) expect(await lstat(join(onDisk, 'docs/a.txt'))).toMatchObject(owner);
+      await mkdir(join(onDisk, 'docs/deep/deeper'), { recursive: true });
+      await writer?.remove('docs', { recursive: true });
+      expect(await readdir(onDisk)).toEqual([]);
+    } finally {
+      await rm(onDisk, { recursive: true, force: true });
+    }
+  });
+
+  test('only what is added counts against the limit of the workspace', async () => {
+    const MB = 1024 * 1024;
+    await writeFile(join(dir, 'large'), Buffer.alloc(8 * MB, 1));
+    await backend.stop();
+    backend = create({ limits: { workspaceBytes: 4 * MB } });
+    await backend.start();
+    slot = await backend.acquire(RUN);
+    expect(await bash('head -c 1M /dev/zero > small')).toMatchObject({ success: true });
+    await bash('head -c 16M /dev/zero > more');
+    expect(await bash('echo even more > more2')).toMatchObject({ metadata: { failure: 'disk_full' } });
+    expect(await bash('rm more; echo fits > more2')).toMatchObject({ success: false });
+    expect(await bash('echo fits > more2')).toMatchObject({ success: true });
+  });
+
+  test('a directory that leads through a link, or does not exist, is refused at start', async () => {
+    await backend.stop();
+    await symlink(dir, join(base, 'link'));
+    await expect(create({ mountable: [join(base, 'link')] }).start()).rejects.toThrow(
+      `name the directory ${dir}`,
+    );
+    await expect(create({ mountable: [join(base, 'none')] }).start()).rejects.toThrow('does not exist');
+  });
+
+  test.skipIf(!IS_ROOT)('a directory of a user that commands cannot be is refused at start', async () => {
+    await backend.stop();
+    await chown(dir, owner ? 0 : 12_345, 0);
+    await expect(create().start()).rejects.toThrow('Commands cannot work in');
+  });
+}
