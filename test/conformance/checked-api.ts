@@ -19,6 +19,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['GET', /^\/v1\/capabilities$/, schemas.CapabilitiesSchema],
   ['GET', /^\/v1\/skills$/, schemas.SkillListSchema],
   ['GET', /^\/v1\/toolsets$/, schemas.ToolsetListSchema],
+  ['GET', /^\/v1\/directories$/, schemas.DirectoryListSchema],
   ['GET', /^\/api\/model\/options$/, schemas.ModelOptionsSchema],
   ['POST', /^\/v1\/chat\/completions$/, schemas.ChatCompletionSchema],
   ['POST', /^\/v1\/completions$/, schemas.CompletionSchema],

@@ -13,6 +13,8 @@ export {
   type ChatCompletionChunk,
   type ChatMessage,
   type Completion,
+  type Directory,
+  type DirectoryList,
   type EmbeddingList,
   type EventName,
   type FileDeleted,

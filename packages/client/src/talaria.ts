@@ -4,7 +4,14 @@ import { reconnecting } from './reconnects.ts';
 import { Approvals, Grants } from './resources/approvals.ts';
 import { Chat } from './resources/chat.ts';
 import { Completions, Embeddings } from './resources/completions.ts';
-import { CapabilitiesResource, HealthResource, Models, Skills, Toolsets } from './resources/discovery.ts';
+import {
+  CapabilitiesResource,
+  Directories,
+  HealthResource,
+  Models,
+  Skills,
+  Toolsets,
+} from './resources/discovery.ts';
 import { Files } from './resources/files.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Responses } from './resources/responses.ts';
@@ -44,6 +51,7 @@ export class Talaria {
   readonly models: Models;
   readonly skills: Skills;
   readonly toolsets: Toolsets;
+  readonly directories: Directories;
   readonly capabilities: CapabilitiesResource;
   readonly health: HealthResource;
   readonly jobs: Jobs;
@@ -79,6 +87,7 @@ export class Talaria {
     this.models = new Models(transport);
     this.skills = new Skills(transport);
     this.toolsets = new Toolsets(transport);
+    this.directories = new Directories(transport);
     this.capabilities = new CapabilitiesResource(transport);
     this.health = new HealthResource(transport);
     this.jobs = new Jobs(transport);

@@ -1,6 +1,10 @@
-/** What a server reports about itself: `/v1/models`, `/v1/skills`, `/v1/toolsets`, `/v1/capabilities`, `/health`. */
+/**
+ * What a server reports about itself: `/v1/models`, `/v1/skills`, `/v1/toolsets`, `/v1/directories`, `/v1/capabilities`,
+ * `/health`.
+ */
 import type {
   Capabilities,
+  DirectoryList,
   Health,
   HealthDetailed,
   ModelList,
@@ -48,6 +52,19 @@ export class Toolsets {
 
   list(options?: RequestOptions): Promise<ToolsetList> {
     return this.#transport.json({ method: 'GET', path: '/v1/toolsets', repeat: true }, options);
+  }
+}
+
+export class Directories {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The operator's directories that runs of the key may begin with or work in. */
+  list(options?: RequestOptions): Promise<DirectoryList> {
+    return this.#transport.json({ method: 'GET', path: '/v1/directories', repeat: true }, options);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What the agent of a server has: skills, tools, and the models a client can choose from. */
+/** What the agent of a server has: skills, tools, directories, and the models a client can choose from. */
 import Type from 'typebox';
 
 export const SkillListSchema = Type.Object({
@@ -25,6 +25,24 @@ export const ToolsetListSchema = Type.Object({
   object: Type.Literal('list'),
   platform: Type.Literal('api_server'),
   data: Type.Array(ToolsetSchema),
+});
+
+export const DirectorySchema = Type.Object({
+  object: Type.Literal('directory'),
+  name: Type.String({ description: 'For `workspace.directory`' }),
+  mode: Type.Union([Type.Literal('copy'), Type.Literal('mount')], {
+    description: 'Whether a run gets a copy of it or works in the directory itself',
+  }),
+  fingerprint: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'The same for the same directory of the same machine, and for no other: SHA-256 in hex of its boot id, device and inode. ' +
+      'Null if runs get a copy, or the directory is not there',
+  }),
+});
+
+export const DirectoryListSchema = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(DirectorySchema),
 });
 
 export const ModelOptionsSchema = Type.Object({

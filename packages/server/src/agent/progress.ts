@@ -73,6 +73,8 @@ export class Progress {
   skipped = 0;
   /** What the workspace begins with is in place. */
   isPrepared = false;
+  /** The directory of the operator that the run works in, once it is prepared. */
+  mounted: string | undefined;
   /** The files of an earlier run that this one begins with. */
   inheritedFiles: Checkpoint | undefined;
   /** The last checkpoint of the files. */
@@ -140,6 +142,7 @@ export class Progress {
         break;
       case 'workspace.prepared':
         this.isPrepared = true;
+        this.mounted = record.private.mounted;
         break;
       case 'workspace.checkpointed':
         if (isMissed(record.private)) break;

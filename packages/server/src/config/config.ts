@@ -110,7 +110,13 @@ export function assembleConfig(
   }
   if (keysKnown && !failed.has('directories') && !failed.has('dataDir')) {
     const keys = apiKeys.map(({ name }) => name);
-    const found = directoryProblems(config.directories, { dataDir: config.dataDir, keys });
+    const found = directoryProblems(config.directories, {
+      dataDir: config.dataDir,
+      keys,
+      backend: config.backend,
+      isShared: config.database.kind !== 'sqlite',
+      configFile: config.configFile,
+    });
     problems.push(...found.map((problem) => `${label('directories')}: ${problem}`));
   }
   if (!WEBHOOK_SETTINGS.some((name) => failed.has(name))) {

@@ -33,7 +33,13 @@ describe('the setting directories', () => {
     expect(directories().fromText('{', CONTEXT)).toEqual({ refused: 'it is not valid JSON' });
   });
 
-  const circumstances = { dataDir: '/data/talaria', keys: ['ada'] };
+  const circumstances = {
+    dataDir: '/data/talaria',
+    keys: ['ada'],
+    backend: 'local',
+    isShared: false,
+    configFile: undefined,
+  };
   it.each([
     ['/data/talaria', /overlaps the data directory/],
     ['/data', /overlaps/],
@@ -44,7 +50,7 @@ describe('the setting directories', () => {
     expect(directoryProblems(list, circumstances)).toEqual([expect.stringMatching(problem)]);
   });
 
-  it('names keys that exist, and mounts nothing so far', () => {
+  it('names keys that exist', () => {
     const one = (fields: object) => [
       { name: 'a', path: '/srv', mode: 'copy' as const, keys: undefined, ...fields },
     ];
@@ -52,7 +58,33 @@ describe('the setting directories', () => {
     expect(directoryProblems(one({ keys: ['eve'] }), circumstances)).toEqual([
       expect.stringContaining('"eve"'),
     ]);
-    const mount = one({ mode: 'mount' });
-    expect(directoryProblems(mount, circumstances)).toEqual([expect.stringContaining('use copy')]);
+  });
+
+  const mount = (name: string, path: string) => ({ name, path, mode: 'mount' as const, keys: undefined });
+
+  it('mounts where a run stays on this machine and sees nothing of the server', () => {
+    const problemsIn = (more: object) =>
+      directoryProblems([mount('a', '/srv/app')], { ...circumstances, ...more });
+    expect(problemsIn({})).toEqual([]);
+    expect(problemsIn({ configFile: '/srv/talaria.json' })).toEqual([]);
+    expect(problemsIn({ backend: 'docker' })).toEqual([expect.stringContaining('only the local backend')]);
+    expect(problemsIn({ isShared: true })).toEqual([expect.stringContaining('Postgres')]);
+    expect(problemsIn({ configFile: '/srv/app/talaria.json' })).toEqual([
+      expect.stringContaining('no run may see'),
+    ]);
+  });
+
+  it('has none inside a mounted one', () => {
+    const outer = mount('outer', '/srv');
+    for (const inner of [
+      mount('inner', '/srv/app'),
+      { ...mount('inner', '/srv/app'), mode: 'copy' as const },
+    ]) {
+      expect(directoryProblems([inner, outer], circumstances)).toEqual([
+        expect.stringContaining('"inner" is in it'),
+      ]);
+    }
+    const twice = [outer, { ...outer, name: 'copied', mode: 'copy' as const }, mount('beside', '/srv2')];
+    expect(directoryProblems(twice, circumstances)).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { showGiven } from './kinds.ts';
 export interface OperatorDirectory {
   name: string;
   path: string;
-  /** `copy`: each run gets a copy. `mount`, for runs that work in the directory itself, is refused at start so far. */
+  /** `copy`: each run gets a copy. `mount`: runs work in the directory itself. */
   mode: 'copy' | 'mount';
   /** The names of the API keys that may use it; undefined for all. */
   keys: readonly string[] | undefined;
@@ -18,7 +18,8 @@ const FIELDS = ['path', 'mode', 'keys'];
 export function directories(): Kind<readonly OperatorDirectory[]> {
   return {
     name: 'json',
-    allowed: 'a JSON object of directories by name, each {"path", "mode": "copy", "keys"}; see PROTOCOL.md',
+    allowed:
+      'a JSON object of directories by name, each {"path", "mode": "copy" or "mount", "keys"}; see docs/workspaces.md',
     secret: false,
     fromText(text) {
       try {
@@ -39,14 +40,20 @@ export interface DirectoryCircumstances {
   dataDir: string;
   /** The names of the API keys. */
   keys: readonly string[];
+  backend: string;
+  /** Whether other servers may share the store. */
+  isShared: boolean;
+  configFile: string | undefined;
 }
 
 /** What is wrong with directories that are fine by themselves. */
 export function directoryProblems(
   list: readonly OperatorDirectory[],
-  { dataDir, keys }: DirectoryCircumstances,
+  circumstances: DirectoryCircumstances,
 ): string[] {
-  return list.flatMap(({ name, path, mode, keys: allowed = [] }) => {
+  const { dataDir, keys } = circumstances;
+  return list.flatMap((directory) => {
+    const { name, path, mode, keys: allowed = [] } = directory;
     const problems: string[] = [];
     if (isWithin(path, dataDir) || isWithin(dataDir, path)) {
       problems.push(`"${name}" overlaps the data directory ${dataDir}, which no run may see; name another`);
@@ -54,11 +61,31 @@ export function directoryProblems(
     const missing = allowed.find((key) => !keys.includes(key));
     if (missing !== undefined)
       problems.push(`"${name}" names the API key "${missing}", which does not exist`);
-    if (mode === 'mount') {
-      problems.push(`"${name}" has the mode mount, which this version cannot do yet; use copy`);
-    }
+    if (mode === 'mount') problems.push(...mountProblems(directory, list, circumstances));
     return problems;
   });
+}
+
+function mountProblems(
+  { name, path }: OperatorDirectory,
+  list: readonly OperatorDirectory[],
+  { backend, isShared, configFile }: DirectoryCircumstances,
+): string[] {
+  const problems: string[] = [];
+  const problem = (text: string) => problems.push(`"${name}" has the mode mount, ${text}`);
+  if (backend !== 'local') {
+    problem(`which only the local backend can do, and the backend is ${backend}; use copy`);
+  }
+  if (isShared) {
+    problem('and the database is Postgres, where a run may continue on another machine; use copy, or SQLite');
+  }
+  if (configFile !== undefined && isWithin(configFile, path)) {
+    problem(`and the configuration ${configFile} is in it, which no run may see; move it`);
+  }
+  // A run could replace the inner one by a link that leads anywhere.
+  const inner = list.find((other) => other.path !== path && isWithin(other.path, path));
+  if (inner !== undefined) problem(`and "${inner.name}" is in it; name one of the two`);
+  return problems;
 }
 
 function isWithin(path: string, directory: string): boolean {

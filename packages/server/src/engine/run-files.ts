@@ -37,6 +37,11 @@ export interface RunWorkspaceFiles {
   /** Puts in place what the run begins with, from scratch. Rejects with a `RunFailure` that names the part that failed. */
   prepare(first: FirstFiles, signal: AbortSignal): Promise<void>;
   /**
+   * Lets the run work in a directory of the operator, from now on or still. Rejects with a `RunFailure` if the operator does not
+   * allow that any more, or another run works there.
+   */
+  mount(directory: string): Promise<void>;
+  /**
    * Before the run continues under a new owner: finds the files, or brings them here from the checkpoint. `prepared`: it began
    * with files.
    */
@@ -91,10 +96,17 @@ export class FilesOfRun {
     return inheritedFiles !== undefined || hasParts(request?.workspace);
   }
 
+  /** The directory of the operator that the run works in; undefined if it has a workspace of its own. */
+  get mounted(): string | undefined {
+    const { isPrepared, mounted, request, inheritedFiles } = this.#progress;
+    return isPrepared ? mounted : (request?.workspace?.mount ?? inheritedFiles?.mounted);
+  }
+
   /** Records which files of an earlier run this one begins with. The turns of a session come one after the other. */
   async inherit(): Promise<void> {
     const { request, isPrepared, checkpoint, steps } = this.#progress;
     if (isPrepared || checkpoint !== undefined || steps > 0) return;
+    if (request?.workspace?.mount !== undefined) return;
     const isFork = request?.forked_from !== undefined;
     const found = isFork ? request.inherited?.files : await this.#filesOfSession();
     if (found === undefined) return;
@@ -115,7 +127,8 @@ export class FilesOfRun {
     messages: readonly Message[],
     outcomes: readonly CallOutcome[],
   ): Promise<RecoveredWorkspace> {
-    if (!this.isPrepared) return { kind: 'here' };
+    // A mounted directory is as its commands left it; `prepare` looks after it.
+    if (!this.isPrepared || this.mounted !== undefined) return { kind: 'here' };
     const prepared = this.#beginsWithFiles;
     const { checkpoint } = this.#progress;
     const recovered = await workspace.recover(messages, prepared, checkpoint, this.#options.signal);
@@ -130,8 +143,30 @@ export class FilesOfRun {
   }
 
   async prepare(workspace: RunWorkspaceFiles): Promise<void> {
-    if (this.isPrepared) return;
-    const { signal, draining, append } = this.#options;
+    const { mounted, isPrepared } = this;
+    if (mounted !== undefined) await this.#mount(workspace, mounted);
+    if (isPrepared) return;
+    const { signal, append } = this.#options;
+    const setup = this.#progress.request?.workspace;
+    if (mounted === undefined) await this.#putInPlace(workspace);
+    failpoint('setup.before-record');
+    await append([{ event: 'workspace.prepared', private: mounted === undefined ? {} : { mounted } }]);
+    failpoint('setup.after-record');
+    // The files that are only inherited have a checkpoint already.
+    if (hasParts(setup) || mounted !== undefined) await this.keep(workspace, 'prepared', signal);
+  }
+
+  async #mount(workspace: RunWorkspaceFiles, directory: string): Promise<void> {
+    const { mount, ...parts } = this.#progress.request?.workspace ?? {};
+    if (hasParts(parts)) {
+      const way = 'nothing can be put into it first; ask for a fresh workspace, or send nothing';
+      throw new RunFailure('workspace_setup', `The session works in the directory '${directory}': ${way}`);
+    }
+    await workspace.mount(directory);
+  }
+
+  async #putInPlace(workspace: RunWorkspaceFiles): Promise<void> {
+    const { signal, draining } = this.#options;
     const { request, inheritedFiles: inherited } = this.#progress;
     const setup = request?.workspace;
     try {
@@ -141,11 +176,6 @@ export class FilesOfRun {
       if (draining.aborted && !signal.aborted && !(error instanceof RunFailure)) throw new Handover();
       throw error;
     }
-    failpoint('setup.before-record');
-    await append([{ event: 'workspace.prepared', private: {} }]);
-    failpoint('setup.after-record');
-    // The files that are only inherited have a checkpoint already.
-    if (hasParts(setup)) await this.keep(workspace, 'prepared', signal);
   }
 
   /** Appends a checkpoint of the files as they are now. */
@@ -168,7 +198,9 @@ export class FilesOfRun {
   }
 
   async #record({ record, blobs }: MadeCheckpoint): Promise<void> {
-    await this.#options.append([{ event: 'workspace.checkpointed', private: record }], { blobs });
+    const { mounted } = this;
+    const where = mounted === undefined || isMissed(record) ? record : { ...record, mounted };
+    await this.#options.append([{ event: 'workspace.checkpointed', private: where }], { blobs });
     failpoint('checkpoint.after-record');
   }
 

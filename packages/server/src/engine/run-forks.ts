@@ -185,7 +185,9 @@ function hasCalled(progress: Progress): boolean {
 function inheriting(request: RunRequest, files: Checkpoint | undefined): RunRequest {
   const { inherited } = request;
   if (inherited === undefined || files === undefined) return request;
-  return { ...request, inherited: { ...inherited, files } };
+  // A fork never works in a directory of the operator: its files are of then, and the directory is of now.
+  const { mounted, ...copied } = files;
+  return { ...request, inherited: { ...inherited, files: copied } };
 }
 
 /** With these files on top of what the workspace begins with. */

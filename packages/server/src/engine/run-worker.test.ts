@@ -240,7 +240,7 @@ async function work(
     {
       journal,
       model,
-      gate: () => ({ kind: 'allow' }),
+      gate: () => () => ({ kind: 'allow' }),
       limits: {
         maxSteps: 9,
         maxTokens: 0,
@@ -257,6 +257,7 @@ async function work(
         workspace: {
           isUsedBy: () => false,
           prepare: async () => {},
+          mount: async () => {},
           recover: async () => ({ kind: 'here' }),
           checkpoint: async () => undefined,
           blobsOf: async () => undefined,

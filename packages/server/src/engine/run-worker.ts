@@ -36,7 +36,6 @@ import {
   type AppendOptions,
   type Claim,
   type Journal,
-  type Lease,
   LeaseLostError,
   UnseenPostError,
 } from '../journal/journal.ts';
@@ -77,11 +76,12 @@ export interface Toolbox {
 export interface WorkerDependencies {
   journal: Journal;
   model: Model;
-  gate: Gate;
+  /** `mounted`: for a run that works in a directory of the operator. */
+  gate(mounted: boolean): Gate;
   limits: RunLimits;
   systemPrompt: string;
   /** `unprepared`: what the run begins with is not in place yet. `last`: the newest checkpoint of its files. */
-  openTools(lease: Lease, unprepared: boolean, last: Checkpoint | undefined): Promise<Toolbox>;
+  openTools(claim: Claim, unprepared: boolean, last: Checkpoint | undefined): Promise<Toolbox>;
   /** Whether the runs of a session continue with each other's files. */
   sharesSessionFiles: boolean;
   secrets: Secrets;
@@ -204,7 +204,8 @@ export class RunWorker {
     await this.#refreshing;
     await this.#files.inherit();
     const { isPrepared } = this.#files;
-    const toolbox = await this.#deps.openTools(this.claim, !isPrepared, this.#progress.checkpoint);
+    const unprepared = !isPrepared || this.#files.mounted !== undefined;
+    const toolbox = await this.#deps.openTools(this.claim, unprepared, this.#progress.checkpoint);
     let begun = false;
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
@@ -353,7 +354,7 @@ export class RunWorker {
       get tools() {
         return withClientTools();
       },
-      gate,
+      gate: gate(this.#files.mounted !== undefined),
       limits,
       systemPrompt,
       signal: this.#abort.signal,

@@ -42,6 +42,7 @@ export interface ApiOptions {
   subscriberBufferBytes: number;
   /** The largest file that a request may write into a workspace. */
   maxFileBytes: number;
+  listDirectories: InventoryOptions['listDirectories'];
   inlineGraceMs: number;
   /** Whether streams of chats and responses show approval requests as text. */
   tellApprovals: boolean;
@@ -90,7 +91,8 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
     slots: api.slots,
     checkpoints: engine.workspaces.keepsCheckpoints,
   });
-  installInventoryRoutes(app, { modelName, mcpServers: api.mcpServers });
+  const { mcpServers, listDirectories } = api;
+  installInventoryRoutes(app, { modelName, mcpServers, listDirectories });
   installRunRoutes(app, engine);
   installApprovalRoutes(app, engine.approvals);
   installArtifactRoutes(app, {

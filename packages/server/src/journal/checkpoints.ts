@@ -41,6 +41,8 @@ export interface Checkpoint {
   /** What was in the workspace and is not kept: the first of them. */
   omitted?: OmittedEntry[] | undefined;
   omitted_count?: number | undefined;
+  /** The directory of the operator that the run worked in. The next run of its session continues there. */
+  mounted?: string | undefined;
 }
 
 /**
@@ -65,6 +67,11 @@ export interface SessionFiles {
   /** Whose files they are. */
   run_id: string;
   checkpoint: Checkpoint;
+}
+
+/** For a fork of the session: it has the files, but not the directory of the operator that they are in. */
+export function copiedFiles({ checkpoint: { mounted, ...checkpoint }, ...rest }: SessionFiles): SessionFiles {
+  return { ...rest, checkpoint };
 }
 
 /** The files of a run that ends, for its session, with all blobs that their checkpoint needs. */

@@ -130,7 +130,7 @@ export interface PrivatePayloads {
    * Everything that `workspace` names is in place, over the files that the run inherits; before this record, whatever is there is
    * deleted.
    */
-  'workspace.prepared': Record<never, never>;
+  'workspace.prepared': { mounted?: string | undefined };
   /** The files of the run, as they are kept, or that they were not. */
   'workspace.checkpointed': CheckpointRecord;
   /** The conversation got too long for the model: it is cut from now on. */

@@ -13,6 +13,8 @@ export interface WorkspaceSetup {
   archives?: SetupFile[];
   git?: WorkspaceGit[];
   directory?: string;
+  /** The directory of the operator that the run works in itself. Then there are no other parts. */
+  mount?: string;
   /** Nothing is inherited from the session. */
   fresh?: true;
 }

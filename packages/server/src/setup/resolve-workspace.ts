@@ -8,6 +8,7 @@ import type { SharedBlob } from '../journal/contents.ts';
 import type { Files } from '../journal/files.ts';
 import type { SetupContent, SetupFile, WorkspaceSetup } from '../journal/workspace-setup.ts';
 import { hasAttachments, type Messages, placeAttachments } from './attachments.ts';
+import { isAllowed } from './directory-mounts.ts';
 
 export interface ResolvedWorkspace {
   setup: WorkspaceSetup;
@@ -17,7 +18,7 @@ export interface ResolvedWorkspace {
 
 export interface WorkspaceMeans {
   files: Pick<Files, 'get'>;
-  directories: readonly Pick<OperatorDirectory, 'name' | 'keys'>[];
+  directories: readonly Pick<OperatorDirectory, 'name' | 'mode' | 'keys'>[];
 }
 
 export type RequestWithFiles = Messages & { workspace?: WorkspaceRequest | undefined };
@@ -37,6 +38,7 @@ export async function resolveRequest<T extends RequestWithFiles>(
   const workspace = request.workspace && (await resolveWorkspace(owner, request.workspace, means));
   if (!hasAttachments(request)) return { request, workspace };
   const { setup, blobs } = workspace ?? { setup: {}, blobs: [] };
+  if (setup.mount !== undefined) throw onlyMounted();
   const taken = setup.files?.map(({ path }) => path) ?? [];
   const placed = await placeAttachments(owner, request, { files: means.files, taken });
   const files = [...(setup.files ?? []), ...placed.files];
@@ -53,12 +55,14 @@ async function resolveWorkspace(
   { files, directories }: WorkspaceMeans,
 ): Promise<ResolvedWorkspace> {
   const { directory } = request;
-  if (
-    directory !== undefined &&
-    !directories.some((known) => known.name === directory && isFor(known, owner))
-  ) {
+  const known = directories.find(({ name, ...one }) => name === directory && isAllowed(one, owner));
+  if (directory !== undefined && known === undefined) {
     const message = "'workspace.directory' names none of the server's directories";
     throw new TalariaError('invalid_workspace', { message, param: 'workspace.directory' });
+  }
+  if (directory !== undefined && known?.mode === 'mount') {
+    if (request.files || request.archives || request.git) throw onlyMounted();
+    return { setup: { mount: directory }, blobs: [] };
   }
   const blobs = new Map<string, SharedBlob>();
   const resolve = async (list: readonly WorkspaceFile[], name: string): Promise<SetupFile[]> => {
@@ -88,6 +92,9 @@ async function resolveWorkspace(
   return { setup, blobs: [...blobs.values()] };
 }
 
-function isFor({ keys }: Pick<OperatorDirectory, 'keys'>, owner: string): boolean {
-  return keys?.includes(owner) ?? true;
+function onlyMounted(): TalariaError {
+  const message =
+    "'workspace.directory' names a directory that the run works in itself, so nothing is put into it first; leave files, " +
+    'archives and repositories out';
+  return new TalariaError('invalid_workspace', { message, param: 'workspace.directory' });
 }

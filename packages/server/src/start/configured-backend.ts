@@ -35,6 +35,7 @@ export async function configuredBackend(
         isolation: config.sandboxIsolation,
         users: config.sandboxUsers,
         hiddenPaths: [config.dataDir],
+        mountable: config.directories.flatMap(({ mode, path }) => (mode === 'mount' ? [path] : [])),
       });
     }
     case 'docker': {

@@ -53,7 +53,7 @@ function workerDependencies(
   return {
     journal,
     model: workbench.model,
-    gate: workbench.gate,
+    gate: (mounted) => workbench.gate(mounted),
     systemPrompt: config.instructions ?? SYSTEM_PROMPT,
     limits: {
       maxSteps: config.maxSteps,

@@ -11,6 +11,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { isTerminalStatus } from '@talaria/protocol';
 import { pino } from 'pino';
 import { embeddingsEndpoint } from '../agent/model/embeddings-endpoint.ts';
 import type { Check } from '../basics/check.ts';
@@ -34,6 +35,7 @@ import { PeerGroup } from '../peers/peer-group.ts';
 import { ResponseRuns } from '../responses/response-runs.ts';
 import { keepSnapshot } from '../responses/snapshots.ts';
 import { Secrets } from '../secrets/secrets.ts';
+import { listDirectories } from '../setup/list-directories.ts';
 import { resolveRequest } from '../setup/resolve-workspace.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createToolNames } from '../telemetry/tool-names.ts';
@@ -121,6 +123,10 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       retentionMs: config.runRetentionSeconds * SECOND_MS,
       log,
     });
+  const isUnfinished = async (runId: string): Promise<boolean> => {
+    const run = await journal.getRun(runId);
+    return run !== undefined && !isTerminalStatus(run.state.status);
+  };
   const pace = new QueuePace(Date.now);
   const work =
     workbench &&
@@ -129,8 +135,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       serverId,
       journal,
       blobs,
-      openTools: (lease, unprepared, last) =>
-        workbench.openTools(lease, unprepared, last, { shared: peers?.places, blobs }),
+      openTools: (claim, unprepared, last) =>
+        workbench.openTools(claim, unprepared, last, { shared: peers?.places, blobs, isUnfinished }),
       beforeEviction: (runId) => keepSnapshot(journal, secrets, runId),
       pace,
       secrets,
@@ -222,6 +228,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
             files: configuredFiles(config, { journal, blobs }),
             jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: () => config.timezone }),
             modelName: config.modelName,
+            listDirectories: (owner) => listDirectories(config.directories, owner),
             embeddings: {
               endpoint: embeddingsEndpoint(modelSettings(config)),
               model: config.embeddingModel,

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import {
   type BackendStats,
   LimitUnenforceableError,
+  SandboxError,
   type ToolBackend,
   ToolExecutor,
   type WorkspaceReader,
@@ -26,15 +27,17 @@ import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { CheckpointMaker } from '../checkpoints/checkpoint-maker.ts';
-import type { Config } from '../config/index.ts';
+import { type Config, ConfigError } from '../config/index.ts';
+import { settings } from '../config/settings.ts';
 import type { Toolbox } from '../engine/run-worker.ts';
 import type { Checkpoint } from '../journal/checkpoints.ts';
-import type { Lease } from '../journal/journal.ts';
+import type { Claim } from '../journal/journal.ts';
 import type { McpServerHealth } from '../mcp/mcp-server.ts';
 import { McpServers } from '../mcp/mcp-servers.ts';
 import type { LocalWorkspaces } from '../peers/left-workspaces.ts';
 import { RunWorkspace, type SharedPlaces } from '../peers/run-workspace.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import { DirectoryMounts } from '../setup/directory-mounts.ts';
 import type { RunCommand } from '../setup/git/clone.ts';
 import { WorkspacePreparer } from '../setup/workspace-preparer.ts';
 import type { Report } from '../telemetry/facts.ts';
@@ -48,10 +51,12 @@ import type { WorkDescription } from './server-handle.ts';
 
 const MB = 1024 * 1024;
 
-/** What is known about workspaces on other machines; nothing if no other server can have worked on a run. */
-export interface Elsewhere {
+/** What the store knows. */
+export interface Stored {
+  /** About workspaces on other machines; undefined if no other server can have worked on a run. */
   shared: SharedPlaces | undefined;
   blobs: BlobStore;
+  isUnfinished(runId: string): Promise<boolean>;
 }
 
 export interface WorkbenchOptions {
@@ -71,6 +76,7 @@ export class Workbench {
   readonly #backend: ToolBackend;
   readonly #executor: ToolExecutor;
   readonly #mcp: McpServers;
+  readonly #mounts: DirectoryMounts;
   /** The runs that are worked on here. */
   readonly #worked = new Map<string, RunWorkspace>();
 
@@ -94,6 +100,7 @@ export class Workbench {
     this.model = model;
     this.#backend = backend;
     this.#executor = new ToolExecutor(this.#backend);
+    this.#mounts = new DirectoryMounts({ backend, directories: config.directories });
     this.#mcp = new McpServers(config.mcpServers, {
       environment: process.env,
       toolTimeoutSeconds: config.toolTimeoutSeconds,
@@ -106,12 +113,17 @@ export class Workbench {
     );
   }
 
-  /** Resolves when the sandbox takes commands; a limit that it cannot enforce is a configuration error. */
+  /**
+   * Resolves when the sandbox takes commands. A limit that it cannot enforce is a configuration error, and so is a directory that
+   * it cannot mount.
+   */
   async open(): Promise<void> {
     try {
       await this.#backend.start();
     } catch (error) {
-      throw error instanceof LimitUnenforceableError ? unenforceable(error.limits) : error;
+      if (error instanceof LimitUnenforceableError) throw unenforceable(error.limits);
+      if (!(error instanceof SandboxError) || error.code !== 'invalid_request') throw error;
+      throw new ConfigError([`${settings.directories.env} has the mode mount: ${error.message}`]);
     }
   }
 
@@ -125,9 +137,10 @@ export class Workbench {
     await this.#backend.stop();
   }
 
-  get gate(): Gate {
+  gate(mounted: boolean): Gate {
     return createGate({
       isolated: this.#isolated,
+      mounted,
       whenIsolated: this.#config.approvalsIsolated,
       whenUnisolated: this.#config.approvalsUnisolated,
       rules: {
@@ -175,14 +188,14 @@ export class Workbench {
    * The tools of a run. The first call that needs its slot acquires it, and the end releases it; the workspace stays.
    */
   async openTools(
-    lease: Lease,
+    claim: Claim,
     unprepared: boolean,
     last: Checkpoint | undefined,
-    { shared, blobs }: Elsewhere,
+    { shared, blobs, isUnfinished }: Stored,
   ): Promise<Toolbox> {
     await this.#mcp.tried();
-    const { runId } = lease;
-    const place = new RunWorkspace(lease, { backend: this.#backend, shared });
+    const { runId } = claim;
+    const place = new RunWorkspace(claim, { backend: this.#backend, shared });
     place.isPreparing = unprepared;
     this.#worked.set(runId, place);
     const checkpoints = this.#config.checkpoints ? this.#checkpoints(runId, last, blobs) : undefined;
@@ -210,6 +223,12 @@ export class Workbench {
             await this.#clear(runId, place);
             throw error;
           }
+          place.isPreparing = false;
+        },
+        mount: async (directory) => {
+          place.isPreparing = true;
+          await this.#executor.release(runId);
+          await this.#mounts.mount(directory, { runId, owner: claim.run.owner, isUnfinished });
           place.isPreparing = false;
         },
         recover: async (conversation, prepared, checkpoint, signal) => {

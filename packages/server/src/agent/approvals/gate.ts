@@ -21,6 +21,8 @@ const UNISOLATED_KEY = 'command outside a sandbox';
 export interface GatePolicy {
   /** Whether the backend separates commands from the host. */
   isolated: boolean;
+  /** Whether the commands work in a directory of the host: then the sandbox does not make a gated one harmless. */
+  mounted?: boolean;
   /** Whether gated commands ask even if they run isolated. The operator's rules always ask. */
   whenIsolated: 'ask' | 'skip';
   /** Whether every command asks if it does not run isolated. */
@@ -29,7 +31,7 @@ export interface GatePolicy {
 }
 
 export function createGate(policy: GatePolicy): Gate {
-  const skips = policy.isolated && policy.whenIsolated === 'skip';
+  const skips = policy.isolated && !policy.mounted && policy.whenIsolated === 'skip';
   const always = !policy.isolated && policy.whenUnisolated === 'ask';
   return ({ command, judged, question }) => {
     if (question !== undefined) return { kind: 'ask', keys: [question.key] };

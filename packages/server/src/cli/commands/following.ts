@@ -52,6 +52,12 @@ export const followingCommands = {
         max: 1_000_000,
         about: 'with --dir: ask before more than this is uploaded; default 100',
       },
+      mount: {
+        type: 'text',
+        value: 'directory',
+        about: 'work in this directory itself, where the server is on this machine and allows it',
+        completes: 'file',
+      },
       yes: { type: 'flag', short: 'y', about: 'with --dir: do not ask, however large it is' },
       ...following,
     },
@@ -60,6 +66,10 @@ export const followingCommands = {
       {
         line: "talaria run --dir . 'Make the tests pass'",
         about: 'on a copy of this directory; then: talaria diff, talaria apply',
+      },
+      {
+        line: "talaria run --mount . 'Make the tests pass'",
+        about: 'in this directory itself, if the server allows it',
       },
       { line: 'git diff | talaria run -', about: 'the prompt from a pipe' },
       { line: "talaria run -d -s nightly 'Tidy up the workspace'", about: 'start it and return at once' },

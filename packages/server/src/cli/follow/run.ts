@@ -1,4 +1,4 @@
-/** `talaria run`: starts a run, with files of this machine if asked to, and follows it, or leaves it alone. */
+/** `talaria run`: starts a run, with files of this machine or in a directory of it if asked to, and follows it, or leaves it alone. */
 import type { RunCreated, Talaria } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { CommandError } from '../command-error.ts';
@@ -7,6 +7,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { Interrupted, interruptible } from '../interruptible.ts';
 import { readText } from '../read-text.ts';
 import type { Terminal } from '../terminal.ts';
+import { shownPath } from '../text/shown-path.ts';
 import { UsageError } from '../usage-error.ts';
 import type { PackedWorkspace } from '../workspace/upload-directory.ts';
 import { CREATE_RETRIES, followCreated } from './follow-created.ts';
@@ -17,22 +18,20 @@ export async function run(args: RunArguments, terminal: Terminal): Promise<numbe
   checkDirectoryFlags(args);
   const input = await readText(args.prompt, 'the prompt', terminal);
   const client = connect(args, terminal);
-  const created = await (args.dir === undefined
-    ? create(client, args, { input })
-    : createWithDirectory(client, args, { input, directory: args.dir }, terminal));
-  const { dir } = args;
-  return followCreated(
-    client,
-    created,
-    args,
-    terminal,
-    dir === undefined ? undefined : changesIn(dir, client, terminal),
-  );
+  const { dir, mount } = args;
+  let created: RunCreated;
+  if (dir !== undefined)
+    created = await createWithDirectory(client, args, { input, directory: dir }, terminal);
+  else if (mount !== undefined) created = await createIn(client, args, { input, directory: mount }, terminal);
+  else created = await create(client, args, { input });
+  const changes = dir === undefined && mount === undefined ? undefined : changesOf(client, dir, terminal);
+  return followCreated(client, created, args, terminal, changes);
 }
 
-function changesIn(
-  directory: string,
+/** `directory`: where the changes could be taken to; undefined if they are there already. */
+function changesOf(
   client: Talaria,
+  directory: string | undefined,
   terminal: Terminal,
 ): (runId: string) => Promise<string[]> {
   const { style } = terminal.stdout.isTerminal ? terminal.stdout : terminal.stderr;
@@ -43,6 +42,9 @@ function changesIn(
 }
 
 function checkDirectoryFlags(args: RunArguments): void {
+  if (args.dir !== undefined && args.mount !== undefined) {
+    throw new UsageError('--dir works on a copy and --mount in the directory itself; choose one');
+  }
   if (args.dir !== undefined) {
     // Each upload is another file, and with it the request another one.
     if (args['idempotency-key'] !== undefined) {
@@ -61,13 +63,27 @@ function create(
     input,
     workspace,
     signal,
-  }: { input: string; workspace?: PackedWorkspace | undefined; signal?: AbortSignal },
+  }: { input: string; workspace?: PackedWorkspace | { directory: string } | undefined; signal?: AbortSignal },
 ): Promise<RunCreated> {
   const { session: session_id, instructions } = args;
   return client.runs.create(
     { input, session_id, instructions, workspace },
     { maxRetries: CREATE_RETRIES, idempotencyKey: args['idempotency-key'], signal },
   );
+}
+
+async function createIn(
+  client: Talaria,
+  args: RunArguments,
+  { input, directory }: { input: string; directory: string },
+  terminal: Terminal,
+): Promise<RunCreated> {
+  const { findMount } = await import('../workspace/find-mount.ts');
+  const { name, path, isWhole } = await findMount(client, directory);
+  // More than the user named, so it is said, also with --quiet.
+  if (!isWhole)
+    terminal.err(`The run works in ${shownPath(path)}, the whole directory that the server allows`);
+  return create(client, args, { input, workspace: { directory: name } });
 }
 
 async function createWithDirectory(

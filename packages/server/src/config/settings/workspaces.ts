@@ -13,7 +13,7 @@ export const workspaceSettings = {
     defaultText: 'none',
     group: 'Sandbox and approvals',
     about:
-      'directories of this machine that runs may begin with: `{"app": {"path": "/srv/app", "mode": "copy"}}`; each run gets a copy, and `keys` names the API keys that may use it',
+      'directories of this machine that runs may begin with: `{"app": {"path": "/srv/app", "mode": "copy"}}`; with `copy` each run gets a copy, with `mount` runs work in the directory itself; `keys` names the API keys that may use it',
   }),
   workspaceSetupMb: define({
     env: 'TALARIA_WORKSPACE_SETUP_MB',

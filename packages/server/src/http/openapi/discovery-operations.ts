@@ -56,6 +56,12 @@ export const DISCOVERY_OPERATIONS: Record<string, Operation> = {
     answer: schemas.ToolsetListSchema,
     errors: [401],
   },
+  'GET /v1/directories': {
+    tag: 'discovery',
+    summary: 'The directories of the server that runs of the key may use',
+    answer: schemas.DirectoryListSchema,
+    errors: [401],
+  },
   'GET /api/model/options': {
     tag: 'discovery',
     summary: 'The models that a request may name',

@@ -1,5 +1,15 @@
-/** What the agent has, as clients of Hermes ask for it: `/v1/skills`, `/v1/toolsets`, `/api/model/options`. */
-import type { ModelOptions, SkillList, Toolset, ToolsetList } from '@talaria/protocol';
+/**
+ * What the agent has, as clients of Hermes ask for it: `/v1/skills`, `/v1/toolsets`, `/api/model/options`. And which directories
+ * its runs may use: `/v1/directories`.
+ */
+import type {
+  Directory,
+  DirectoryList,
+  ModelOptions,
+  SkillList,
+  Toolset,
+  ToolsetList,
+} from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import { TOOLSETS } from '../../agent/tools/toolsets.ts';
 import type { McpServerHealth } from '../../mcp/mcp-server.ts';
@@ -9,10 +19,12 @@ export interface InventoryOptions {
   modelName: string;
   /** The tools of this process; a process that does not work on runs knows of none. */
   mcpServers(): readonly McpServerHealth[];
+  /** Those that the key may use. */
+  listDirectories(owner: string): Promise<Directory[]>;
 }
 
 export function installInventoryRoutes(app: FastifyInstance, options: InventoryOptions): void {
-  const { modelName, mcpServers } = options;
+  const { modelName, mcpServers, listDirectories } = options;
 
   // The agent has no skills: everything it can do is a tool.
   app.get('/v1/skills', async () => ({ object: 'list', data: [] }) satisfies SkillList);
@@ -25,6 +37,10 @@ export function installInventoryRoutes(app: FastifyInstance, options: InventoryO
       tools: [...tools],
     }));
     return { object: 'list', platform: 'api_server', data: [...builtIn, ...mcpServers().map(toToolset)] };
+  });
+
+  app.get('/v1/directories', async (request): Promise<DirectoryList> => {
+    return { object: 'list', data: await listDirectories(request.owner) };
   });
 
   app.get('/api/model/options', async (): Promise<ModelOptions> => {

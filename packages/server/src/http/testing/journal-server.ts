@@ -61,6 +61,7 @@ export function createJournalServer(
       modelName,
       embeddings: { endpoint: { unavailable: 'none here' }, model: undefined, fetch, mask: (text) => text },
       maxFileBytes: 1,
+      listDirectories: async () => [],
       subscriberBufferBytes: 1_048_576,
       tellApprovals: true,
       inlineGraceMs: 0,

@@ -119,6 +119,20 @@ export function checkpointsContract(subject: Subject): void {
     expect(await held(sessionHolder('ada', 's'))).toEqual([]);
   });
 
+  it('a fork of a session has the files of a mounted directory, and not the directory', async () => {
+    const claim = await claimedRun(subject.journal, { sessionId: 's' });
+    const checkpoint = { ...checkpointOf(1, A), mounted: 'app' };
+    await subject.journal.append(claim, [checkpointed(checkpoint)], { blobs: [fresh(A)] });
+    const files = { run_id: claim.runId, checkpoint };
+    await subject.journal.append(claim, [completed()], { sessionFiles: { files, blobIds: [A] } });
+    await subject.journal.sessions.fork({ owner: 'ada', from: 's', into: 'fork' });
+    expect(await subject.journal.sessions.files('ada', 's')).toEqual(files);
+    expect(await subject.journal.sessions.files('ada', 'fork')).toEqual({
+      run_id: claim.runId,
+      checkpoint: checkpointOf(1, A),
+    });
+  });
+
   it('a deleted session takes its files along: a new one of that name has none', async () => {
     await turn(A);
     await subject.journal.sessions.delete('ada', 's');

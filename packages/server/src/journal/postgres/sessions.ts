@@ -3,7 +3,7 @@
  * a run.
  */
 import { TalariaError } from '@talaria/protocol';
-import type { KeptSessionFiles, SessionFiles } from '../checkpoints.ts';
+import { copiedFiles, type KeptSessionFiles, type SessionFiles } from '../checkpoints.ts';
 import { type Holder, runHolder, sessionHolder } from '../contents.ts';
 import type { Cursors } from '../cursors.ts';
 import type { NewRun } from '../journal.ts';
@@ -184,8 +184,9 @@ async function shareFiles(tx: Transaction, source: SessionRow, n: number, holder
     'SELECT files FROM sessions WHERE n = $1 AND files IS NOT NULL FOR SHARE',
     [source.n],
   );
-  if (row === undefined) return;
-  tx.send('UPDATE sessions SET files = $2 WHERE n = $1', [n, row.files]);
+  const files = row && toSessionFiles(row);
+  if (files === undefined) return;
+  tx.send('UPDATE sessions SET files = $2 WHERE n = $1', [n, JSON.stringify(copiedFiles(files))]);
   tx.send(
     `INSERT INTO blob_refs (holder, blob_id)
      SELECT $1, blob_id FROM (SELECT blob_id FROM blob_refs WHERE holder = $2 FOR KEY SHARE) shared`,

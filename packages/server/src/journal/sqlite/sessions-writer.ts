@@ -3,7 +3,7 @@
  * that run; the other operations are called by name, as `sessions.<operation>`.
  */
 import { TalariaError } from '@talaria/protocol';
-import type { KeptSessionFiles } from '../checkpoints.ts';
+import { copiedFiles, type KeptSessionFiles } from '../checkpoints.ts';
 import { runHolder, sessionHolder } from '../contents.ts';
 import type { NewRun } from '../journal.ts';
 import {
@@ -190,7 +190,8 @@ export class SessionsWriter {
       n,
     );
     if (source.files !== null) {
-      this.#run('UPDATE sessions SET files = ? WHERE n = ?', source.files, n);
+      const files = JSON.stringify(copiedFiles(JSON.parse(source.files)));
+      this.#run('UPDATE sessions SET files = ? WHERE n = ?', files, n);
       this.#contents.share(sessionHolder(owner, from), sessionHolder(owner, into));
     }
     return toStoredSession(this.#existing(owner, into));

@@ -1,0 +1,64 @@
+/**
+ * Lets runs work in directories of the operator, one run at a time in each: two of them would mistake each other's changes for
+ * their own. A run has its directory until it ends, also while it waits for somebody or after a restart. Which run has which
+ * directory is what the sandbox remembers, so nothing else has to survive a crash.
+ */
+import { SandboxError, type ToolBackend } from '@talaria/sandbox';
+import { RunFailure } from '../agent/agent-run.ts';
+import type { OperatorDirectory } from '../config/index.ts';
+
+export interface DirectoryMountsOptions {
+  backend: Pick<ToolBackend, 'mountDirectory' | 'mountedAt'>;
+  directories: readonly OperatorDirectory[];
+}
+
+export interface MountingRun {
+  runId: string;
+  /** The name of the API key. */
+  owner: string;
+  isUnfinished(runId: string): Promise<boolean>;
+}
+
+export class DirectoryMounts {
+  readonly #options: DirectoryMountsOptions;
+  /** One after the other, so that no two runs find the same directory free. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: DirectoryMountsOptions) {
+    this.#options = options;
+  }
+
+  /** No slot may hold the workspace of the run. Rejects with a `RunFailure`. */
+  mount(name: string, run: MountingRun): Promise<void> {
+    const turn = this.#turn.then(() => this.#mount(name, run));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #mount(name: string, { runId, owner, isUnfinished }: MountingRun): Promise<void> {
+    const { backend, directories } = this.#options;
+    const known = directories.find((one) => one.name === name && isAllowed(one, owner));
+    if (known?.mode !== 'mount' || !backend.mountDirectory || !backend.mountedAt) {
+      throw refused(`the operator does not let this key work in the directory '${name}' any more`);
+    }
+    for (const other of await backend.mountedAt(known.path)) {
+      if (other !== runId && (await isUnfinished(other))) {
+        throw refused(`${other} works in the directory '${name}'; start this run when that one has ended`);
+      }
+    }
+    try {
+      await backend.mountDirectory(runId, known.path);
+    } catch (error) {
+      if (error instanceof SandboxError && error.code === 'invalid_request') throw refused(error.message);
+      throw error;
+    }
+  }
+}
+
+export function isAllowed({ keys }: Pick<OperatorDirectory, 'keys'>, owner: string): boolean {
+  return keys?.includes(owner) ?? true;
+}
+
+function refused(reason: string): RunFailure {
+  return new RunFailure('workspace_setup', `workspace.directory: ${reason}`);
+}

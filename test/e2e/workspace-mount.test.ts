@@ -1,0 +1,205 @@
+/** A run works in a directory of the operator itself, and nothing but its commands changes the directory. */
+import { randomUUID } from 'node:crypto';
+import { chownSync, existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DirectoryList, RunCreated, RunDiff } from '@talaria/protocol';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Api } from '../support/api.ts';
+import { script } from '../support/model-server.ts';
+import { ProjectDirectory } from '../support/project-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
+
+const MOUNT = { workspace: { directory: 'app' } };
+
+let project: ProjectDirectory;
+let world: ServerWithModel;
+beforeEach(async () => {
+  project = new ProjectDirectory({ 'a.txt': 'one\n', 'src/b.txt': 'two\n' });
+  world = await ServerWithModel.start({ ...project.setting, TALARIA_APPROVALS_ISOLATED: 'skip' });
+});
+afterEach(async () => {
+  await world[Symbol.asyncDispose]();
+  project[Symbol.dispose]();
+});
+
+const commands = (...lines: string[]) =>
+  script([...lines.map((line) => ({ tools: [terminal(line)] })), { text: 'done' }]);
+const read = (path: string) => readFileSync(join(project.path, path), 'utf8');
+
+async function printed(runId: string): Promise<string> {
+  const { frames } = await endsAs(world.api, runId, 'run.completed');
+  return ofKind(frames, 'tool.completed')[0]!.preview;
+}
+
+test('commands change the directory, and its files can be read, compared and written', async () => {
+  const runId = await world.api.create(commands('cat a.txt; echo more >> a.txt; echo new > c.txt'), MOUNT);
+  expect(await printed(runId)).toBe('one\n');
+  expect(read('a.txt')).toBe('one\nmore\n');
+  expect(lstatSync(join(project.path, 'c.txt')).uid).toBe(lstatSync(project.path).uid);
+  const { body: diff } = await world.api.get<RunDiff>(`/v1/runs/${runId}/diff`);
+  expect(diff.data.map(({ path, status }) => [path, status])).toEqual([
+    ['a.txt', 'modified'],
+    ['c.txt', 'added'],
+  ]);
+  const content = `/v1/runs/${runId}/artifacts/content?path=a.txt`;
+  expect((await world.api.get(content)).body).toBe('one\nmore\n');
+  project.write('a.txt', 'by its owner\n');
+  expect((await world.api.get(content)).body).toBe('by its owner\n');
+  const { frames } = await endsAs(world.api, runId, 'run.completed');
+  const called = frames.find(({ event }) => event.event === 'tool.completed')!.id;
+  expect((await world.api.get(`${content}&at=${called}`)).body).toBe('one\nmore\n');
+  const put = await world.api.request('PUT', `/v1/runs/${runId}/artifacts/content?path=d/e.txt`, {
+    raw: 'from a client',
+  });
+  expect(put.status).toBe(201);
+  expect(read('d/e.txt')).toBe('from a client');
+});
+
+test('a killed server leaves what the commands did, and the run continues there', async () => {
+  const prompt = script([
+    { tools: [terminal('echo two >> a.txt')] },
+    { gate: 'killed', tools: [terminal('echo three >> a.txt; cat a.txt')] },
+    { text: 'done' },
+  ]);
+  const runId = await world.api.create(prompt, MOUNT);
+  await world.model.waitingAt('killed');
+  await world.server.kill();
+  expect(read('a.txt')).toBe('one\ntwo\n');
+  project.write('a.txt', 'meanwhile\n');
+  await world.server.start();
+  world.model.open('killed');
+  const { frames } = await endsAs(world.api, runId, 'run.completed');
+  expect(ofKind(frames, 'tool.completed').at(-1)!.preview).toBe('meanwhile\nthree\n');
+  expect(ofKind(frames, 'run.resumed')).toEqual([
+    expect.not.objectContaining({ workspace_lost: true, workspace_restored: true }),
+  ]);
+});
+
+test('a restarted server that does not allow it any more ends the run, and shows nothing of it', async () => {
+  const prompt = script([{ tools: [terminal('echo two >> a.txt')] }, { gate: 'taken', text: 'done' }]);
+  const runId = await world.api.create(prompt, MOUNT);
+  await world.model.waitingAt('taken');
+  await world.server.kill();
+  world.model.open('taken');
+  await world.server.start({ TALARIA_DIRECTORIES: '{}' });
+  const { error, error_code } = await endsAs(world.api, runId, 'run.failed');
+  expect([error_code, error]).toEqual(['workspace_setup', expect.stringContaining("'app' any more")]);
+  const { status, body } = await world.api.get<{ data: unknown[] }>(`/v1/runs/${runId}/artifacts`);
+  expect([status, body.data]).toEqual([200, []]);
+  expect(read('a.txt')).toBe('one\ntwo\n');
+});
+
+test('one run at a time works in it', async () => {
+  const first = await world.api.create(script([{ gate: 'first', text: 'done' }]), MOUNT);
+  await world.model.waitingAt('first');
+  const second = await world.api.create(commands('ls'), MOUNT);
+  const { error, error_code } = await endsAs(world.api, second, 'run.failed');
+  expect([error_code, error]).toEqual(['workspace_setup', expect.stringContaining(`${first} works in`)]);
+  world.model.open('first');
+  await endsAs(world.api, first, 'run.completed');
+  expect(await printed(await world.api.create(commands('ls'), MOUNT))).toBe('a.txt\nsrc\n');
+});
+
+test('the next run of its session continues in it; forks work on a copy', async () => {
+  const session = { session_id: `s-${randomUUID()}` };
+  const first = await world.api.create(commands('echo first >> a.txt'), { ...session, ...MOUNT });
+  await endsAs(world.api, first, 'run.completed');
+  project.write('by-hand', '');
+  const second = await world.api.create(commands('ls; cat a.txt; echo second >> a.txt'), session);
+  expect(await printed(second)).toBe('a.txt\nby-hand\nsrc\none\nfirst\n');
+  const { body: diff } = await world.api.get<RunDiff>(`/v1/runs/${second}/diff`);
+  expect(diff.data.map(({ path }) => path)).toEqual(['a.txt']);
+
+  const fork = await world.api.post<RunCreated>(`/v1/runs/${first}/fork`, {
+    input: commands('cat a.txt; rm -r *'),
+  });
+  expect(await printed(fork.body.run_id)).toBe('one\nfirst\n');
+  const branch = await world.api.post<{ id: string }>(`/api/sessions/${session.session_id}/fork`, {});
+  expect(branch.status).toBe(201);
+  const branched = await world.api.create(commands('cat a.txt; rm -r *'), { session_id: branch.body.id });
+  expect(await printed(branched)).toBe('one\nfirst\nsecond\n');
+  expect(readdirSync(project.path).sort()).toEqual(['a.txt', 'by-hand', 'src']);
+
+  const over = { ...session, workspace: { files: [{ path: 'a.txt', content: 'over' }] } };
+  const refused = await endsAs(world.api, await world.api.create(commands('ls'), over), 'run.failed');
+  expect(refused.error).toContain("works in the directory 'app'");
+  const fresh = { ...session, workspace: { fresh: true } };
+  expect(await printed(await world.api.create(commands('ls'), fresh))).toBe('');
+  expect(read('a.txt')).toBe('one\nfirst\nsecond\n');
+});
+
+test('nothing of the host beside it is reached through it', async () => {
+  symlinkSync('/etc/hostname', join(project.path, 'out'));
+  symlinkSync('..', join(project.path, 'up'));
+  const runId = await world.api.create(commands(`ls up/ ${project.path}; ls ${world.server.dataDir}`), MOUNT);
+  const { frames } = await endsAs(world.api, runId, 'run.completed');
+  const { preview } = ofKind(frames, 'tool.completed')[0]!;
+  expect(preview.match(/No such file/g)).toHaveLength(2);
+  expect(preview).toContain('\nworkspace\n');
+  for (const path of ['out', 'up/x', '../x', '/etc/hostname']) {
+    const content = `/v1/runs/${runId}/artifacts/content?path=${encodeURIComponent(path)}`;
+    for (const method of ['GET', 'PUT'] as const) {
+      const body = method === 'PUT' ? { raw: 'x' } : {};
+      expect((await world.api.request(method, content, body)).status).toBe(400);
+    }
+  }
+});
+
+test('what ends runs never deletes it', async () => {
+  const runId = await world.api.create(commands('echo kept > kept'), MOUNT);
+  await endsAs(world.api, runId, 'run.completed');
+  await world.server.kill();
+  await world.server.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
+  await waitFor(
+    'the run to be evicted',
+    async () => (await world.api.get(`/v1/runs/${runId}`)).status === 404,
+  );
+  expect(existsSync(world.workspaceFile(runId))).toBe(false);
+  expect(readdirSync(project.path).sort()).toEqual(['a.txt', 'kept', 'src']);
+});
+
+test('the sandbox does not make a dangerous command harmless there, so it asks', async () => {
+  const prompt = commands('rm -rf src');
+  const copied = await world.api.create(prompt);
+  await endsAs(world.api, copied, 'run.completed');
+  const runId = await world.api.create(prompt, MOUNT);
+  await waitFor('its question', async () => (await world.api.run(runId)).status === 'waiting_for_approval');
+  await world.api.post(`/v1/runs/${runId}/approval`, { choice: 'deny' });
+  await endsAs(world.api, runId, 'run.completed');
+  expect(read('src/b.txt')).toBe('two\n');
+});
+
+test('requests that cannot work in it are refused', async () => {
+  const files = [{ path: 'x', content: 'y' }];
+  const refused = await world.api.post('/v1/runs', { input: 'x', workspace: { directory: 'app', files } });
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_workspace' } } });
+  const { body } = await world.api.get<DirectoryList>('/v1/directories');
+  expect(body.data).toEqual([
+    { object: 'directory', name: 'app', mode: 'mount', fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  ]);
+  expect(JSON.stringify(body)).not.toContain(project.path);
+});
+
+test('another key sees nothing of it', async () => {
+  await world.server.kill();
+  const keys = { API_SERVER_KEYS: 'ada:key-of-ada-0123456789,eve:key-of-eve-0123456789' };
+  const directories = { app: { path: project.path, mode: 'mount', keys: ['ada'] } };
+  await world.server.start({ ...keys, TALARIA_DIRECTORIES: JSON.stringify(directories) });
+  const [ada, eve] = ['ada', 'eve'].map((name) => new Api(world.server.url, `key-of-${name}-0123456789`));
+  const runId = await ada!.create(commands('ls'), MOUNT);
+  await endsAs(ada!, runId, 'run.completed');
+  expect((await eve!.get<DirectoryList>('/v1/directories')).body.data).toEqual([]);
+  expect((await eve!.post('/v1/runs', { input: 'x', ...MOUNT })).status).toBe(400);
+  expect((await eve!.get(`/v1/runs/${runId}/artifacts`)).status).toBe(404);
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a server that cannot mount it does not start, and says why',
+  async () => {
+    await world.server.kill();
+    chownSync(project.path, 0, 0);
+    await world.server.startAndExit();
+    expect(world.server.errors).toContain('TALARIA_DIRECTORIES has the mode mount: Commands cannot work in');
+  },
+);
