@@ -222,3 +222,41 @@ it('a checkpoint whose bytes are gone is not restored', async () => {
   await blobs.remove(made!.blobs.map(({ blobId }) => blobId));
   expect(await checkpoints({ id: 'run_gone' }).restore(kept(made))).toBeUndefined();
 });
+
+it.skipIf(!canMount())(
+  'files that the disk has no room for are missed, once, and the next ones are kept',
+  async () => {
+    const path = join(directory, 'small');
+    mkdirSync(path);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', path]);
+    try {
+      const maker = new CheckpointMaker(runId, undefined, {
+        backend,
+        blobs: new DirectoryBlobs({ path: join(path, 'blobs') }),
+        limits: NO_LIMITS,
+        log,
+        report: noReport,
+      });
+      sh('head -c 1M /dev/urandom > large');
+      expect(await maker.make(1, 'worked')).toEqual({ record: { upto: 1, missed: 'failed' }, blobs: [] });
+      expect(await maker.make(2, 'worked')).toBeUndefined();
+      sh('rm large; echo fits > small');
+      expect(kept(await maker.make(3, 'worked'))).toMatchObject({ upto: 3, entries: 1 });
+    } finally {
+      execFileSync('umount', [path]);
+    }
+  },
+);
+
+/** Whether this machine lets the tests have a disk that is full. */
+function canMount(): boolean {
+  const path = mkdtempSync(join(tmpdir(), 'mount-'));
+  try {
+    execFileSync('sh', ['-c', 'mount -t tmpfs tmpfs "$0" && umount "$0"', path], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(path, { recursive: true });
+  }
+}

@@ -18,7 +18,7 @@ import type {
   MissReason,
 } from '../journal/checkpoints.ts';
 import type { NewBlob } from '../journal/contents.ts';
-import { isStoreError } from '../journal/store-error.ts';
+import { isDiskFull, isStoreError } from '../journal/store-error.ts';
 import type { CheckpointOutcome, Report } from '../telemetry/facts.ts';
 import { type CheckpointEntry, type CheckpointTree, type ContentPlace, entryKey } from './checkpoint-tree.ts';
 import { applyChange, blobsOf, changeBetween, EMPTY_TREE, readTree, type TreeChange } from './manifest.ts';
@@ -95,7 +95,8 @@ export class CheckpointMaker {
       return { record: checkpoint, blobs: blob === undefined ? [] : [blob] };
     } catch (error) {
       signal?.throwIfAborted();
-      if (isStoreError(error)) throw error;
+      // Files take much more room than records, so the run may well continue without them.
+      if (isStoreError(error) && !isDiskFull(error)) throw error;
       const missed: MissReason = error instanceof BlobTooLargeError ? 'too_large' : 'failed';
       this.#report(missed, startedAt);
       if (this.#isMissed) return undefined;

@@ -4,3 +4,9 @@ import { TalariaError } from '@talaria/protocol';
 export function isStoreError(error: unknown): boolean {
   return error instanceof TalariaError && error.code === 'store_unavailable';
 }
+
+/** Whether a disk has no room for what was to be stored. Less may still fit. */
+export function isDiskFull(error: unknown): boolean {
+  const { code } = ((error as Error | undefined)?.cause ?? {}) as NodeJS.ErrnoException;
+  return isStoreError(error) && (code === 'ENOSPC' || code === 'EDQUOT');
+}

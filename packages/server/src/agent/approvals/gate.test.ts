@@ -14,6 +14,14 @@ test.each(POLICIES)('a call with a question of its own asks it under every polic
   expect(gate({})).toEqual({ kind: 'allow' });
 });
 
+test('a directory of the host is not harmless: a gated command in it asks', () => {
+  const skips: GatePolicy = { ...ISOLATED, whenIsolated: 'skip' };
+  expect(createGate(skips)({ command: 'rm -rf build' })).toEqual({ kind: 'allow' });
+  const mounted = createGate({ ...skips, mounted: true });
+  expect(mounted({ command: 'rm -rf build' })).toEqual({ kind: 'ask', keys: ['recursive delete'] });
+  expect(mounted({ command: 'ls' })).toEqual({ kind: 'allow' });
+});
+
 describe('rules of the operator', () => {
   const gate = (
     rules: { allow?: string[]; ask?: string[]; deny?: string[] },
