@@ -20,7 +20,9 @@ import { command } from './scenarios/command.ts';
 import { createWaits } from './scenarios/create-waits.ts';
 import { creates } from './scenarios/creates.ts';
 import { dashboard } from './scenarios/dashboard.ts';
+import { diff } from './scenarios/diff.ts';
 import { fanOut } from './scenarios/fan-out.ts';
+import { files } from './scenarios/files.ts';
 import { firstEvent } from './scenarios/first-event.ts';
 import { gate } from './scenarios/gate.ts';
 import { memoryOfFinishedRuns } from './scenarios/memory-of-finished-runs.ts';
@@ -70,6 +72,8 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   command,
   archive,
   checkpoints,
+  diff,
+  files,
   'services-creates': servicesCreates,
   'services-events': servicesEvents,
   'services-claims': servicesClaims,
