@@ -21,8 +21,9 @@ export interface Environment {
   python: string;
 }
 
-export function environment(name: string): Environment {
-  const requirements = join(REQUIREMENTS, `${name}.txt`);
+/** `folder` has the file with its requirements. */
+export function environment(name: string, folder = REQUIREMENTS): Environment {
+  const requirements = join(folder, `${name}.txt`);
   const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const directory = join(CACHE, `${name}-${digest}`);
   return { name, requirements, directory, python: join(directory, 'bin/python') };

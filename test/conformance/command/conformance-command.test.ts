@@ -1,9 +1,8 @@
 /** `npm run conformance` as users call it: its output, and its exit code. */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../../support/free-port.ts';
 import { ServerProcess } from '../../support/server-process.ts';
 
 const COMMAND = fileURLToPath(new URL('conformance.ts', import.meta.url));
@@ -71,13 +70,4 @@ function conformance(...words: string[]): Promise<{ code: number; output: string
       resolve({ code: Number(error?.code ?? 0), output, errors }),
     );
   });
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as { port: number };
-  listener.close();
-  await once(listener, 'close');
-  return port;
 }

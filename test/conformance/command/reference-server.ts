@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environment, isInstalled } from '../../compat/python/environments.ts';
+import { freePort } from '../../support/free-port.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const START_LIMIT_MS = 90_000;
@@ -17,6 +17,13 @@ export function hasReference(): boolean {
   return isInstalled(installation);
 }
 
+export interface ReferenceOptions {
+  /** Where a model listens already, or will listen; a free port without it. */
+  modelPort?: number;
+  /** Further settings of its configuration. */
+  settings?: object;
+}
+
 export class ReferenceServer implements AsyncDisposable {
   readonly key = KEY;
   readonly url: string;
@@ -26,8 +33,8 @@ export class ReferenceServer implements AsyncDisposable {
   readonly #child: ChildProcess;
   #log = '';
 
-  static async start(): Promise<ReferenceServer> {
-    const server = new ReferenceServer(await freePort(), await freePort());
+  static async start({ modelPort, settings = {} }: ReferenceOptions = {}): Promise<ReferenceServer> {
+    const server = new ReferenceServer(await freePort(), modelPort ?? (await freePort()), settings);
     try {
       await server.#ready();
     } catch (error) {
@@ -37,7 +44,7 @@ export class ReferenceServer implements AsyncDisposable {
     return server;
   }
 
-  private constructor(port: number, modelPort: number) {
+  private constructor(port: number, modelPort: number, settings: object) {
     this.url = `http://127.0.0.1:${port}`;
     this.modelPort = modelPort;
     const workspace = join(this.#home, 'workspace');
@@ -53,6 +60,7 @@ export class ReferenceServer implements AsyncDisposable {
       },
       terminal: { backend: 'local', cwd: workspace },
       approvals: { mode: 'manual' },
+      ...settings,
     };
     writeFileSync(join(this.#home, 'config.yaml'), JSON.stringify(config));
     this.#child = spawn(join(installation.directory, 'bin/hermes'), ['gateway', 'run'], {
@@ -77,6 +85,10 @@ export class ReferenceServer implements AsyncDisposable {
     }
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   async #ready(): Promise<void> {
     const check = async () => {
       if (this.#child.exitCode !== null) throw new Error(`The reference server has ended:\n${this.#log}`);
@@ -96,13 +108,4 @@ export class ReferenceServer implements AsyncDisposable {
     }
     rmSync(this.#home, { recursive: true, force: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -40,6 +40,8 @@ export interface TestPostgresOptions {
 }
 
 export interface TestPostgres {
+  /** The process that all others of the server belong to. */
+  readonly pid: number;
   /** The address of a new, empty database. */
   createDatabase(): Promise<string>;
   /** Stops it, as an operator would, and starts it again after `meanwhile`. */
@@ -73,6 +75,9 @@ export async function startPostgres({ settings = {} }: TestPostgresOptions = {})
   let server = await startServer(directory, port, settings);
   let databases = 0;
   return {
+    get pid() {
+      return server.pid!;
+    },
     async createDatabase() {
       databases += 1;
       const name = `test_${databases}`;
