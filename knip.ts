@@ -6,7 +6,8 @@ const config: KnipConfig = {
     '.': {
       // Programs that are started by hand, by npm or by a test.
       entry: [
-        'bench/{run,isolation,nomad-reach,floors/*,processes/*}.ts',
+        'bench/{run,isolation,nomad-reach,growth/run,floors/*,processes/*}.ts',
+        'bench/peers/{run,install,servers/*}.ts',
         'docs/{recording/record,screenshots/take,tables/write,tables/backends/record}.ts',
         'examples/*.ts',
         // A project that is given to an agent.

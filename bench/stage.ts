@@ -2,7 +2,7 @@
  * The processes and directories of a scenario. All of them end with the stage, however the scenario ends, and nothing
  * else does.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,8 +13,11 @@ import {
   type TestPostgres,
 } from '../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { FROM_SOURCE, ServerProcess, type ServerProcessOptions } from '../test/support/server-process.ts';
+import { waitFor } from '../test/support/wait-for.ts';
 
 const ANSWER_LIMIT_MS = 60_000;
+/** What is kept of a program's output, to explain why it failed. */
+const LOG_CHARS = 5_000;
 
 export interface BenchProcess {
   readonly pid: number;
@@ -22,6 +25,18 @@ export interface BenchProcess {
   send(command: unknown): void;
   /** The next message the process sends. */
   next<T>(): Promise<T>;
+}
+
+export interface ProgramOptions {
+  /** Its home, too. */
+  cwd: string;
+  env?: Record<string, string>;
+}
+
+export interface Program {
+  readonly pid: number;
+  /** Resolves when a GET of this URL succeeds. */
+  untilAnswers(url: string): Promise<void>;
 }
 
 export class Stage implements AsyncDisposable {
@@ -57,8 +72,8 @@ export class Stage implements AsyncDisposable {
   /** Starts a file of this folder, which listens and reports its port. */
   async process(file: string, args: string[] = [], execArgv: string[] = []): Promise<BenchProcess> {
     const path = fileURLToPath(new URL(file, import.meta.url));
-    // Not the options of this process: they are for measuring, not for what is measured.
-    const child = fork(path, args, { execArgv });
+    // Not the options of this process: they are for measuring, not for what is measured. Nobody reads its output.
+    const child = fork(path, args, { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     this.#stack.defer(() => end(child));
     const ended = failOnExit(child, file);
     ended.catch(() => {});
@@ -69,6 +84,41 @@ export class Stage implements AsyncDisposable {
     };
     const { port } = await next<{ port: number }>();
     return { pid: child.pid!, port, send: (command) => child.send(command as object), next };
+  }
+
+  /** Starts a program of others, with nothing of this environment but its path. What it starts ends with it. */
+  program(words: readonly [string, ...string[]], { cwd, env }: ProgramOptions): Program {
+    const [command, ...args] = words;
+    const child = spawn(command, args, {
+      cwd,
+      env: { PATH: process.env.PATH, HOME: cwd, ...env },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let log = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        log = (log + text).slice(-LOG_CHARS);
+      });
+    }
+    this.#stack.defer(() => end(child, -child.pid!));
+    return {
+      pid: child.pid!,
+      untilAnswers: async (url) => {
+        const answers = async () => {
+          if (child.exitCode !== null) throw new Error(`${command} has ended:\n${log}`);
+          return (await fetch(url).catch(() => undefined))?.ok;
+        };
+        await waitFor(command, answers, ANSWER_LIMIT_MS).catch((error: Error) => {
+          throw new Error(`${error.message}\n${log}`);
+        });
+      },
+    };
+  }
+
+  /** Ends with the stage. */
+  use<T extends AsyncDisposable>(resource: T): T {
+    return this.#stack.use(resource);
   }
 
   /** A second caller waits for the first: both a signal and the scenario it interrupted end the stage. */
@@ -83,8 +133,9 @@ async function failOnExit(child: ChildProcess, file: string): Promise<never> {
   throw new Error(`${file} ended early (${code ?? signal})`);
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** `target`: the process, or its group as a negative number. */
+async function end(child: ChildProcess, target = child.pid!): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
+  process.kill(target, 'SIGKILL');
   await once(child, 'exit');
 }

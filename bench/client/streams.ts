@@ -10,22 +10,42 @@ export interface StreamTimes {
   bytes: Buffer;
 }
 
-export function getStream(url: string, wanted: string): Promise<StreamTimes> {
-  return readStream(url, { method: 'GET' }, undefined, wanted);
+type Headers = Record<string, string>;
+
+export function getStream(url: string, wanted: string, headers: Headers = {}): Promise<StreamTimes> {
+  return readStream(url, { method: 'GET', headers }, undefined, wanted);
 }
 
-export function postStream(url: string, body: object, wanted: string): Promise<StreamTimes> {
-  return readStream(url, { method: 'POST' }, JSON.stringify(body), wanted);
+export function postStream(
+  url: string,
+  body: object,
+  wanted: string,
+  headers: Headers = {},
+): Promise<StreamTimes> {
+  const typed = { 'content-type': 'application/json', ...headers };
+  return readStream(url, { method: 'POST', headers: typed }, JSON.stringify(body), wanted);
 }
 
 /** A run, from its creation to the end of its stream: two requests, as every client makes them. */
-export async function createAndStream(url: string, input: string, wanted: string): Promise<StreamTimes> {
-  const runId = await createRun(url, input);
-  return getStream(`${url}/v1/runs/${runId}/events`, wanted);
+export async function createAndStream(
+  url: string,
+  input: string,
+  wanted: string,
+  more: object = {},
+  headers: Headers = {},
+): Promise<StreamTimes> {
+  const runId = await createRun(url, input, more, headers);
+  return getStream(`${url}/v1/runs/${runId}/events`, wanted, headers);
 }
 
-export async function createRun(url: string, input: string): Promise<string> {
-  const created = await postStream(`${url}/v1/runs`, { input }, 'run_id');
+/** `more`: further fields of the request. */
+export async function createRun(
+  url: string,
+  input: string,
+  more: object = {},
+  headers: Headers = {},
+): Promise<string> {
+  const created = await postStream(`${url}/v1/runs`, { input, ...more }, 'run_id', headers);
   return (JSON.parse(created.bytes.toString()) as { run_id: string }).run_id;
 }
 
@@ -37,8 +57,7 @@ function readStream(
   wanted: string,
 ): Promise<StreamTimes> {
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
-    const sent = request(url, { ...options, agent, headers }, (response: IncomingMessage) => {
+    const sent = request(url, { ...options, agent }, (response: IncomingMessage) => {
       const parts: Buffer[] = [];
       let firstAt: number | undefined;
       response.on('data', (part: Buffer) => {

@@ -5,6 +5,7 @@ import { readResults } from './backends/results.ts';
 import { apiErrorTable, runFailureTable } from './error-tables.ts';
 import { eventTable } from './event-table.ts';
 import { replaceMarkedPart } from './marked-part.ts';
+import { performancePage, performancePictures } from './performance/performance-page.ts';
 import { recordTable } from './record-table.ts';
 
 /** By path in the repository. */
@@ -17,6 +18,8 @@ export const GENERATED: Readonly<Record<string, (present: string) => string>> = 
       'run-failures',
       runFailureTable(),
     ),
+  'docs/performance.md': performancePage,
+  ...performancePictures(),
   'PROTOCOL.md': (present) => replaceMarkedPart(present, 'events', eventTable()),
   'ARCHITECTURE.md': (present) => replaceMarkedPart(present, 'records', recordTable()),
 };
