@@ -6,7 +6,7 @@
  */
 
 import { rssKib } from '../client/memory.ts';
-import { processorMs } from '../client/processor-time.ts';
+import { processorMs } from '../client/process-figures.ts';
 import { createAndStream, postStream, type StreamTimes } from '../client/streams.ts';
 import type { Row } from '../rows.ts';
 import type { Stage } from '../stage.ts';
@@ -98,11 +98,11 @@ async function p50(run: Run): Promise<number> {
 
 async function measured(pid: number, concurrent: number, run: Run) {
   const startedAt = performance.now();
-  const before = processorMs(pid);
+  const before = processorMs([pid]);
   await atOnce(concurrent, RUNS_AT_ONCE, run);
   return {
     perSecond: RUNS_AT_ONCE / ((performance.now() - startedAt) / 1000),
-    processorMs: (processorMs(pid) - before) / RUNS_AT_ONCE,
+    processorMs: (processorMs([pid]) - before) / RUNS_AT_ONCE,
   };
 }
 
