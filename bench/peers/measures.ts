@@ -77,25 +77,29 @@ async function load(started: readonly Started[], atOnce: number): Promise<Figure
   };
 }
 
-/**
- * A first round that does not count fills caches and starts what is started late. A peer that fails in it is left out, and
- * the others are measured.
- */
+/** A first round does not count: it fills caches and starts what is started late. A peer that fails is left out. */
 async function inTurns<Figure>(
   started: readonly Started[],
   measure: (running: RunningPeer) => Promise<Figure>,
   rounds = ROUNDS,
 ): Promise<Record<string, Figure[]>> {
-  const sides: Record<string, () => Promise<Figure>> = {};
+  const failed = new Set<string>();
+  const sides: Record<string, () => Promise<Figure | undefined>> = {};
   for (const { peer, running } of started) {
-    try {
-      await measure(running);
-      sides[peer.name] = () => measure(running);
-    } catch (error) {
-      console.log(`${peer.name} is left out: ${(error as Error).message}`);
-    }
+    sides[peer.name] = async () => {
+      if (failed.has(peer.name)) return undefined;
+      try {
+        return await measure(running);
+      } catch (error) {
+        failed.add(peer.name);
+        console.log(`${peer.name} is left out: ${(error as Error).message}`);
+        return undefined;
+      }
+    };
   }
-  return alternate(rounds, sides);
+  await alternate(1, sides);
+  const figures = (await alternate(rounds, sides)) as Record<string, Figure[]>;
+  return Object.fromEntries(Object.entries(figures).filter(([name]) => !failed.has(name)));
 }
 
 /** The median duration, in milliseconds. */
