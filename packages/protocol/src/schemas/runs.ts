@@ -15,6 +15,11 @@ export const UsageSchema = Type.Object({
   output_tokens_details: Type.Optional(Type.Object({ reasoning_tokens: Count })),
 });
 
+const CostSchema = Type.Number({
+  minimum: 0,
+  description: 'US dollars, by the prices that the server was given; absent where the model has none',
+});
+
 export const RunStatusSchema = Type.Union([
   Type.Literal('started'),
   Type.Literal('running'),
@@ -97,6 +102,7 @@ export const RunSchema = Type.Object({
     Type.Integer({ minimum: 0, description: 'The seq of the last event; absent before the first' }),
   ),
   steps: Type.Optional(Type.Integer({ minimum: 0, description: 'How many steps the model has completed' })),
+  cost: Type.Optional(CostSchema),
   job_id: Type.Optional(Type.String({ description: 'The job that started this run' })),
   forked_from: Type.Optional(ForkedFromSchema),
   evicted: Type.Optional(
@@ -478,6 +484,7 @@ export const EVENT_PAYLOADS = {
       description: 'Seconds from the request to the model to the end of its answer',
     }),
     usage: UsageSchema,
+    cost: Type.Optional(CostSchema),
     finish_reason: FinishReasonSchema,
   }),
   'tool.started': Type.Object({

@@ -8,6 +8,7 @@ import type { Secrets } from '../secrets/secrets.ts';
 import type { StepEnded } from '../telemetry/facts.ts';
 import type { Gate } from './approvals/gate.ts';
 import type { Model } from './model/model.ts';
+import type { Price } from './price.ts';
 import type { Progress } from './progress.ts';
 import type { ToolSet } from './tools/tool.ts';
 
@@ -29,6 +30,8 @@ export interface AgentRun {
   /** Kept up to date: `append` applies the records it has appended, and posts are applied as they arrive. */
   readonly progress: Progress;
   readonly model: Model;
+  /** Undefined where it is not known. */
+  readonly price?: Price | undefined;
   readonly tools: ToolSet;
   readonly gate: Gate;
   readonly limits: Limits;

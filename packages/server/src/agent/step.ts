@@ -16,6 +16,7 @@ import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { fitContext, shortenContext, stepMessages } from './context/step-context.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
 import { ModelError, type StepFinish, type StepRequest } from './model/model.ts';
+import { costOf } from './price.ts';
 
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
@@ -37,9 +38,10 @@ export async function streamStep(run: AgentRun): Promise<CompletedStep> {
     try {
       const { finish, rest, duration } = await measured(run, () => attemptStep(run, shown));
       const { content, usage, reason } = finish;
+      const cost = run.price && { cost: costOf(usage, run.price) };
       const completed: NewRecord = {
         event: 'step.completed',
-        public: { step: run.progress.steps + 1, duration, usage, finish_reason: reason },
+        public: { step: run.progress.steps + 1, duration, usage, ...cost, finish_reason: reason },
         private: { content, usage, reason },
       };
       return { finish, records: rest === '' ? [completed] : [deltaRecord(rest), completed] };

@@ -60,6 +60,7 @@ it('starts from the documented defaults', () => {
     openaiApiKey: undefined,
     anthropicApiKey: undefined,
     googleApiKey: undefined,
+    prices: new Map(),
     contextTokens: 128_000,
     modelRetries: 4,
     modelIdleSeconds: 600,

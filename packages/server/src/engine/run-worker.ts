@@ -26,6 +26,7 @@ import { type AgentRun, Handover, type Limits, Parked, RunFailure } from '../age
 import type { Gate } from '../agent/approvals/gate.ts';
 import { runAgent } from '../agent/loop.ts';
 import type { Model } from '../agent/model/model.ts';
+import type { Price } from '../agent/price.ts';
 import { Progress } from '../agent/progress.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
 import { atMost } from '../basics/at-most.ts';
@@ -76,6 +77,8 @@ export interface Toolbox {
 export interface WorkerDependencies {
   journal: Journal;
   model: Model;
+  /** Undefined where the model's price is not known. */
+  price?: Price | undefined;
   /** `mounted`: for a run that works in a directory of the operator. */
   gate(mounted: boolean): Gate;
   limits: RunLimits;
@@ -342,7 +345,7 @@ export class RunWorker {
   }
 
   #agentRun({ tools, workspace }: Toolbox): AgentRun {
-    const { model, gate, limits, systemPrompt, journal, secrets, report, now } = this.#deps;
+    const { model, price, gate, limits, systemPrompt, journal, secrets, report, now } = this.#deps;
     const { run } = this.claim;
     const worker = this;
     const withClientTools = this.#clientToolsOver(tools);
@@ -351,6 +354,7 @@ export class RunWorker {
         return worker.#progress;
       },
       model,
+      price,
       get tools() {
         return withClientTools();
       },

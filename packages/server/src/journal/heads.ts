@@ -23,13 +23,15 @@ const TEXT_CHARS = 500;
 
 /** The state that a head keeps, as it is stored. */
 export function headState(state: RunState): string {
-  const { status, input, last_event, steps, usage, omitted_messages, output, error, error_code } = state;
+  const { status, input, last_event, steps, usage, cost, omitted_messages, output, error, error_code } =
+    state;
   const kept: Partial<RunState> = {
     status,
     input,
     last_event,
     steps,
     usage,
+    cost,
     omitted_messages,
     output: beginning(output),
     error: beginning(error),

@@ -252,6 +252,16 @@ describe('the run a client sees', () => {
   };
   const step = make.step(make.usage(3, 4));
 
+  it('adds up the costs that are known, and shows none if none is', () => {
+    const priced = (cost: number) => {
+      const step = make.step();
+      return { ...step, public: { ...step.public, cost } } as NewRecord;
+    };
+    expect(toWireRun(run(after(claimed, make.step())), 'm')).not.toHaveProperty('cost');
+    expect(toWireRun(run(after(claimed, priced(0.5), make.step(), priced(0.25))), 'm').cost).toBe(0.75);
+    expect(toWireHead(run(after(claimed, priced(0))), 'm').cost).toBe(0);
+  });
+
   it.each<[NewRecord[], object]>([
     [[], { status: 'started', last_event: '' }],
     [[claimed, make.delta()], { status: 'running', last_event: '' }],

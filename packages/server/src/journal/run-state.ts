@@ -32,6 +32,8 @@ export interface RunState {
   /** How many steps the model has completed; null for a run from before steps were counted. */
   steps: number | null;
   usage: Usage;
+  /** In US dollars, for the steps whose model had a price; null if none had. */
+  cost: number | null;
   /** When the run was claimed for the first time: wall time is counted from here. */
   started_at: number | null;
   /** How often the run was claimed since it last made progress. */
@@ -66,6 +68,7 @@ export const INITIAL_STATE: RunState = {
   last_event: '',
   steps: 0,
   usage: NO_USAGE,
+  cost: null,
   started_at: null,
   claims_without_progress: 0,
   last_posted_pos: -1,
@@ -116,6 +119,7 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       return {
         steps: state.steps === null ? null : state.steps + 1,
         usage: addUsage(state.usage, record.private.usage),
+        cost: addCost(state.cost, record.public?.cost),
         claims_without_progress: 0,
       };
     case 'tool.started': {
@@ -271,6 +275,7 @@ export function toWireHead(run: StoredRun, model: string): Run {
   } else if (state.usage.total_tokens > 0) {
     wire.usage_so_far = state.usage;
   }
+  if (state.cost !== null) wire.cost = state.cost;
   if (state.omitted_messages > 0) wire.omitted_messages = state.omitted_messages;
   if (state.status === 'failed') {
     wire.error = state.error ?? '';
@@ -283,4 +288,9 @@ export function toWireHead(run: StoredRun, model: string): Run {
   const isOpen = state.status === 'waiting_for_approval' || state.status === 'waiting_for_tool';
   if (isOpen && state.pending_calls.length > 0) wire.pending_calls = state.pending_calls;
   return wire;
+}
+
+/** Null when neither is known: a step without a price was not free. */
+function addCost(sum: number | null, cost: number | undefined): number | null {
+  return cost === undefined ? sum : (sum ?? 0) + cost;
 }

@@ -2,6 +2,7 @@
  * The configured work on runs, with the tools of a workbench. What a worker needs is assembled here, once, and passed
  * on as a whole.
  */
+import { priceOf } from '../agent/price.ts';
 import { SYSTEM_PROMPT } from '../agent/system-prompt.ts';
 import type { Log } from '../basics/log.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
@@ -53,6 +54,7 @@ function workerDependencies(
   return {
     journal,
     model: workbench.model,
+    price: priceOf(config.prices, workbench.model.name),
     gate: (mounted) => workbench.gate(mounted),
     systemPrompt: config.instructions ?? SYSTEM_PROMPT,
     limits: {

@@ -63,11 +63,7 @@ export function mayMatch(filters: Filters, run: Run): boolean {
   return job === undefined || run.job_id === job;
 }
 
-/** Fields that newer servers add. */
+/** A field that newer servers add. */
 export function agentOf(run: Run): string | undefined {
   return (run as { agent?: string }).agent;
-}
-
-export function costOf(run: Run): number | undefined {
-  return (run as { cost?: number }).cost;
 }

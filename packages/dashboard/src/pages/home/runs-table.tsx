@@ -5,7 +5,7 @@ import { now } from '../../ui/clock.ts';
 import { age, count, duration, moment, money } from '../../ui/format.ts';
 import { Status } from '../../ui/status.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
-import { agentOf, costOf } from './filters.ts';
+import { agentOf } from './filters.ts';
 import { Retry } from './retry.tsx';
 
 interface RunsTableProps {
@@ -16,7 +16,7 @@ interface RunsTableProps {
 
 export function RunsTable({ runs, chosen, onChoose }: RunsTableProps) {
   const withAgent = runs.some((run) => agentOf(run) !== undefined);
-  const withCost = runs.some((run) => costOf(run) !== undefined);
+  const withCost = runs.some((run) => run.cost !== undefined);
   return (
     <table class="runs">
       <thead>
@@ -97,7 +97,7 @@ export function RunsTable({ runs, chosen, onChoose }: RunsTableProps) {
             </td>
             {withCost && (
               <td class="number" data-name="cost">
-                {costOf(run) === undefined ? '' : money(costOf(run)!)}
+                {run.cost === undefined ? '' : money(run.cost)}
               </td>
             )}
             <td class="number" data-name="took">

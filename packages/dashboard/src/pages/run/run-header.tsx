@@ -42,7 +42,7 @@ export function RunHeader({ run }: { run: Run }) {
         <span>{duration(timeOf(run, status))}</span>
         <Steps run={run} seen={model.steps} />
         <Tokens run={run} />
-        {costOf(run) !== undefined && <span>{money(costOf(run)!)}</span>}
+        {run.cost !== undefined && <span>{money(run.cost)}</span>}
         {run.forked_from !== undefined && <Origin from={run.forked_from} />}
         <span class={`link ${kind}`} role="status">
           <span class="visually-hidden">This page: </span>
@@ -77,10 +77,4 @@ function Tokens({ run }: { run: Run }) {
 function Origin({ from: { run_id, seq } }: { from: ForkedFrom }) {
   const event = seq === null ? '' : `?event=${seq}`;
   return <a href={href(`runs/${encodeURIComponent(run_id)}${event}`)}>fork of another run</a>;
-}
-
-/** Servers that know prices say it; the field is not part of every version. */
-function costOf(run: Run): number | undefined {
-  const { cost } = run as { cost?: unknown };
-  return typeof cost === 'number' ? cost : undefined;
 }

@@ -19,7 +19,7 @@ export function usageByDay(runs: readonly Run[], days: number, now: number): rea
   for (const run of runs) {
     const day = byDay.get(startOfDay(run.created_at * 1000, 0));
     if (day === undefined) continue;
-    const { cost } = run as { cost?: number };
+    const { cost } = run;
     day.runs++;
     day.tokens += (run.usage ?? run.usage_so_far)?.total_tokens ?? 0;
     if (cost !== undefined) day.cost = (day.cost ?? 0) + cost;

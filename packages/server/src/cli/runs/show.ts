@@ -42,6 +42,7 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
       run.forked_from === undefined ? undefined : ['fork of', originOf(run.forked_from)],
       run.model === undefined ? undefined : ['model', safeLine(run.model)],
       used === undefined ? undefined : ['tokens', used],
+      run.cost === undefined ? undefined : ['cost', dollars(run.cost)],
       run.evicted ? ['evicted', 'its answer, events and files are gone'] : undefined,
       run.error === undefined ? undefined : ['error', style.bad(safeLine(errorOf(run)))],
     ],
@@ -69,6 +70,11 @@ function times({ created_at, updated_at, status }: Run): Field[] {
     ['created', `${localTime(new Date(created_at * 1000))} (${age(created_at)} ago)`],
     [ended ? 'took' : 'so far', duration((ended ? updated_at : Date.now() / 1000) - created_at)],
   ];
+}
+
+/** As many digits as tell a cheap step from a free one. */
+function dollars(cost: number): string {
+  return `$${cost >= 1 ? cost.toFixed(2) : Number(cost.toPrecision(2))}`;
 }
 
 function originOf({ run_id, seq }: ForkedFrom): string {

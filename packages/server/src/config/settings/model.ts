@@ -1,8 +1,10 @@
 /** Which model the agent uses, with which keys, and how its calls are retried. */
 
 import { MODEL_SETTING_NAMES } from '@talaria/protocol';
+import type { Prices } from '../../agent/price.ts';
 import { choices, integer, secret, string } from '../kinds.ts';
 import { httpUrl } from '../network-kinds.ts';
+import { prices } from '../prices.ts';
 import { define } from './setting.ts';
 
 export const modelSettings = {
@@ -56,6 +58,16 @@ export const modelSettings = {
     default: undefined,
     group: 'Model',
     about: 'key for Google',
+  }),
+  prices: define({
+    env: 'TALARIA_PRICES',
+    key: 'prices',
+    kind: prices(),
+    default: new Map() as Prices,
+    defaultText: 'none',
+    group: 'Model',
+    about:
+      'what models cost, in US dollars per million tokens: `{"gpt-5": {"input": 1.25, "cached": 0.125, "output": 10}}`; runs of a model with a price show their `cost`',
   }),
   contextTokens: define({
     env: 'TALARIA_CONTEXT_TOKENS',
