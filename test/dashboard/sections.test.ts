@@ -317,6 +317,7 @@ describeInBrowser('the sections', () => {
   });
 
   test('keyboard: j reaches a run, Enter opens it, the palette finds a page', async () => {
+    await dash.client.runs.run({ input: 'Something to open' });
     const { page } = await browser.open();
     await page.goto(dash.ui());
     await page.locator('[data-run]').first().waitFor();
@@ -329,12 +330,17 @@ describeInBrowser('the sections', () => {
     await page.keyboard.type('rul');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/ui\/rules$/);
+    // While a dialog is there, keys belong to it.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('n');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('Hello');
     expect(await page.getByLabel('Prompt').inputValue()).toBe('Hello');
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('g');
+    await page.waitForURL(/\/ui\/$/);
+    await page.locator('[data-run]').first().waitFor();
     await page.keyboard.press('/');
     await page.getByRole('searchbox').waitFor();
   });

@@ -1,6 +1,6 @@
 /** A native dialog: the browser keeps the focus inside, closes it with Escape, and returns the focus afterwards. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
   title: string;
@@ -10,7 +10,8 @@ interface DialogProps {
 
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next frame, so that no key that follows is lost.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     // The browser would take the first thing that can have the focus: the button that closes it.
     dialog.current?.querySelector<HTMLElement>('input, textarea')?.focus();
