@@ -1,4 +1,5 @@
 /** A directory of the operator as a workspace: calls change it, and nothing that happens to workspaces deletes it. */
+import { existsSync, readdirSync, renameSync, symlinkSync } from 'node:fs';
 import {
   chown,
   lstat,
@@ -13,6 +14,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
 import { DISK } from '../testing/disk.ts';
@@ -180,6 +182,37 @@ function describeMounts(kind: Isolation['kind']): void {
     } finally {
       await rm(onDisk, { recursive: true, force: true });
     }
+  });
+
+  test('deleting follows no link that takes the place of the directory meanwhile', async () => {
+    const [docs, outside] = [join(dir, 'docs'), join(base, 'outside')];
+    const names = Array.from({ length: 40 }, (_, i) => `file-${i}`);
+    for (const place of [docs, outside]) {
+      await mkdir(place);
+      await Promise.all(names.map((name) => writeFile(join(place, name), '')));
+    }
+    const removed = (await backend.openWriter(RUN))!.remove('docs', { recursive: true });
+    const isDone = removed.then(
+      () => true,
+      () => true,
+    );
+    // False before the first file is deleted, and again when all are.
+    const isHalfWay = () => existsSync(docs) && readdirSync(docs).length < names.length;
+    const swap = () => {
+      if (!isHalfWay()) return false;
+      renameSync(docs, join(dir, 'moved'));
+      symlinkSync(outside, docs);
+      return true;
+    };
+    while (!(await Promise.race([isDone, setImmediate(false)]))) {
+      try {
+        if (swap()) break;
+      } catch {
+        // It was deleted at this moment.
+      }
+    }
+    await isDone;
+    expect((await readdir(outside)).length).toBe(names.length);
   });
 
   test('only what is added counts against the limit of the workspace', async () => {

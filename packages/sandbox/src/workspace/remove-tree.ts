@@ -17,11 +17,22 @@ const run = promisify(execFile);
 
 /** With so many, they take about as long as a process. */
 const FEW = 50;
+const OPTIONS = { env: { PATH: SYSTEM_PATH } };
 
 export async function removeTree(...paths: string[]): Promise<void> {
   const left: string[] = [];
   for (const path of paths) if (!(await removeFew(path))) left.push(path);
   if (left.length > 0) await removeByProcess(left);
+}
+
+/**
+ * Deletes a tree that commands can still reach. They may put a link in the place of any directory of it, so only rm(1) touches
+ * it. A directory without permissions stays, which is an error: chmod(1) would follow such a link.
+ */
+export async function removeReachableTree(path: string): Promise<void> {
+  await rm([path]).catch((cause) => {
+    throw notRemoved([path], cause);
+  });
 }
 
 /** False if something is left. */
@@ -42,19 +53,23 @@ async function removeFew(path: string): Promise<boolean> {
 }
 
 async function removeByProcess(paths: readonly string[]): Promise<void> {
-  const options = { env: { PATH: SYSTEM_PATH } };
-  const remove = () => run('rm', ['-rf', '--', ...paths], options);
   try {
-    await remove();
+    await rm(paths);
   } catch {
     // A directory without permissions cannot be emptied before they are restored.
-    await run('chmod', ['-R', 'u+rwx', '--', ...paths], options).catch(() => {});
-    await remove().catch((cause) => {
-      throw new SandboxError(
-        'workspace_not_removed',
-        `Could not delete ${paths.join(', ')}: ${cause.message}`,
-        { cause },
-      );
+    await run('chmod', ['-R', 'u+rwx', '--', ...paths], OPTIONS).catch(() => {});
+    await rm(paths).catch((cause) => {
+      throw notRemoved(paths, cause);
     });
   }
+}
+
+async function rm(paths: readonly string[]): Promise<void> {
+  await run('rm', ['-rf', '--', ...paths], OPTIONS);
+}
+
+function notRemoved(paths: readonly string[], cause: Error): SandboxError {
+  return new SandboxError('workspace_not_removed', `Could not delete ${paths.join(', ')}: ${cause.message}`, {
+    cause,
+  });
 }

@@ -23,7 +23,7 @@ import {
   withFile,
 } from '../files/workspace-path.ts';
 import { writeAll } from '../files/write-all.ts';
-import { removeTree } from '../remove-tree.ts';
+import { removeReachableTree } from '../remove-tree.ts';
 import { giveTreeTo, type Workspaces } from '../workspaces.ts';
 import { mergeInto } from './merge-tree.ts';
 import type { StagedFile, StagedTree } from './staging.ts';
@@ -168,7 +168,7 @@ async function copyStaged(staged: StagedFile, parent: FileHandle, name: string):
 /** Deletes a directory where it is, entry by entry: what cannot be moved away in one step. */
 export async function removeInPlace(path: string): Promise<void> {
   // Another process does it, which has descriptors of its own.
-  await removeTree(path.replace(/^\/proc\/self\//, `/proc/${process.pid}/`));
+  await removeReachableTree(path.replace(/^\/proc\/self\//, `/proc/${process.pid}/`));
 }
 
 async function putNew(source: string, target: string, components: readonly string[]): Promise<void> {
