@@ -1,6 +1,15 @@
 /** A run works in a directory of the operator itself, and nothing but its commands changes the directory. */
 import { randomUUID } from 'node:crypto';
-import { chownSync, existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { DirectoryList, RunCreated, RunDiff } from '@talaria/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -168,6 +177,26 @@ test('the sandbox does not make a dangerous command harmless there, so it asks',
   await world.api.post(`/v1/runs/${runId}/approval`, { choice: 'deny' });
   await endsAs(world.api, runId, 'run.completed');
   expect(read('src/b.txt')).toBe('two\n');
+});
+
+test.each([
+  ['is gone', () => {}],
+  ['leads through a link', (moved: string) => symlinkSync(moved, project.path)],
+])('a run fails if the directory %s by then, and does not say where it was', async (_, replace) => {
+  const moved = `${project.path}-moved`;
+  renameSync(project.path, moved);
+  try {
+    replace(moved);
+    const runId = await world.api.create(commands('ls'), MOUNT);
+    const { error, error_code } = await endsAs(world.api, runId, 'run.failed');
+    expect([error_code, error]).toEqual([
+      'workspace_setup',
+      expect.stringContaining("workspace.directory: commands cannot work in the directory 'app'"),
+    ]);
+    expect(JSON.stringify((await world.api.get(`/v1/runs/${runId}`)).body)).not.toContain(project.path);
+  } finally {
+    rmSync(moved, { recursive: true });
+  }
 });
 
 test('requests that cannot work in it are refused', async () => {

@@ -274,6 +274,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
 
   async mountDirectory(trajectoryId: string, dir: string): Promise<void> {
     checkTrajectoryId(trajectoryId);
+    await assertMountable(dir);
     await this.#started().isolation.mountedOwner(dir);
     await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.mount(name, dir));
   }

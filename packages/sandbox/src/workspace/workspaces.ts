@@ -147,12 +147,14 @@ export class Workspaces {
     return stats?.isDirectory() ? workspace : undefined;
   }
 
-  /** Makes this directory the workspace. Whatever workspace had the name is removed, unless it is this one. */
+  /**
+   * Makes this directory the workspace, after `assertMountable`. Whatever workspace had the name is removed, unless it is this
+   * one.
+   */
   async mount(name: string, dir: string): Promise<void> {
     if (!this.#mountable.has(dir)) {
       throw new SandboxError('invalid_request', `${dir} is not one of the directories that may be mounted.`);
     }
-    await assertMountable(dir);
     const workspace = this.at(name);
     if ((await this.#mounted(workspace))?.dir === dir) return;
     await this.remove(name);

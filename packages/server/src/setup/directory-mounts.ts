@@ -5,11 +5,13 @@
  */
 import { SandboxError, type ToolBackend } from '@talaria/sandbox';
 import { RunFailure } from '../agent/agent-run.ts';
+import type { Log } from '../basics/log.ts';
 import type { OperatorDirectory } from '../config/index.ts';
 
 export interface DirectoryMountsOptions {
-  backend: Pick<ToolBackend, 'mountDirectory' | 'mountedAt'>;
+  backend: Pick<ToolBackend, 'mountDirectory' | 'mountedAt' | 'discard'>;
   directories: readonly OperatorDirectory[];
+  log: Log;
 }
 
 export interface MountingRun {
@@ -36,7 +38,7 @@ export class DirectoryMounts {
   }
 
   async #mount(name: string, { runId, owner, isUnfinished }: MountingRun): Promise<void> {
-    const { backend, directories } = this.#options;
+    const { backend, directories, log } = this.#options;
     const known = directories.find((one) => one.name === name && isAllowed(one, owner));
     if (known?.mode !== 'mount' || !backend.mountDirectory || !backend.mountedAt) {
       throw refused(`the operator does not let this key work in the directory '${name}' any more`);
@@ -49,8 +51,12 @@ export class DirectoryMounts {
     try {
       await backend.mountDirectory(runId, known.path);
     } catch (error) {
-      if (error instanceof SandboxError && error.code === 'invalid_request') throw refused(error.message);
-      throw error;
+      if (!(error instanceof SandboxError) || error.code !== 'invalid_request') throw error;
+      // The reason names the path, which no client may know.
+      log.error({ runId, err: error, directory: name }, 'a directory cannot be mounted');
+      throw refused(
+        `commands cannot work in the directory '${name}' as it is now; the log of the server says why`,
+      );
     }
   }
 }

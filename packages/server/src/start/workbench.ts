@@ -100,7 +100,7 @@ export class Workbench {
     this.model = model;
     this.#backend = backend;
     this.#executor = new ToolExecutor(this.#backend);
-    this.#mounts = new DirectoryMounts({ backend, directories: config.directories });
+    this.#mounts = new DirectoryMounts({ backend, directories: config.directories, log });
     this.#mcp = new McpServers(config.mcpServers, {
       environment: process.env,
       toolTimeoutSeconds: config.toolTimeoutSeconds,
