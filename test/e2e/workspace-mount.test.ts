@@ -211,17 +211,40 @@ test('requests that cannot work in it are refused', async () => {
 });
 
 test('another key sees nothing of it', async () => {
-  await world.server.kill();
-  const keys = { API_SERVER_KEYS: 'ada:key-of-ada-0123456789,eve:key-of-eve-0123456789' };
-  const directories = { app: { path: project.path, mode: 'mount', keys: ['ada'] } };
-  await world.server.start({ ...keys, TALARIA_DIRECTORIES: JSON.stringify(directories) });
-  const [ada, eve] = ['ada', 'eve'].map((name) => new Api(world.server.url, `key-of-${name}-0123456789`));
-  const runId = await ada!.create(commands('ls'), MOUNT);
-  await endsAs(ada!, runId, 'run.completed');
-  expect((await eve!.get<DirectoryList>('/v1/directories')).body.data).toEqual([]);
-  expect((await eve!.post('/v1/runs', { input: 'x', ...MOUNT })).status).toBe(400);
-  expect((await eve!.get(`/v1/runs/${runId}/artifacts`)).status).toBe(404);
+  const { ada, eve } = await restartFor(['ada']);
+  const runId = await ada.create(commands('ls'), MOUNT);
+  await endsAs(ada, runId, 'run.completed');
+  expect((await eve.get<DirectoryList>('/v1/directories')).body.data).toEqual([]);
+  expect((await eve.post('/v1/runs', { input: 'x', ...MOUNT })).status).toBe(400);
+  expect((await eve.get(`/v1/runs/${runId}/artifacts`)).status).toBe(404);
 });
+
+test('a key that may not work in it any more does not reach it through its earlier runs', async () => {
+  const before = await restartFor(['ada', 'eve']);
+  const ofAda = await before.ada.create(commands('ls'), MOUNT);
+  await endsAs(before.ada, ofAda, 'run.completed');
+  const ofEve = await before.eve.create(commands('ls'), MOUNT);
+  await endsAs(before.eve, ofEve, 'run.completed');
+  const { ada, eve } = await restartFor(['ada']);
+  const artifacts = (runId: string) => `/v1/runs/${runId}/artifacts`;
+  expect((await ada.get<{ data: unknown[] }>(artifacts(ofAda))).body.data).not.toEqual([]);
+  expect((await eve.get<{ data: unknown[] }>(artifacts(ofEve))).body.data).toEqual([]);
+  const put = `${artifacts(ofEve)}/content?path=a.txt`;
+  expect((await eve.request('PUT', put, { raw: 'by eve' })).status).toBe(404);
+  expect(read('a.txt')).toBe('one\n');
+});
+
+/** With two keys, of which these may work in the directory. */
+async function restartFor(keys: readonly string[]): Promise<{ ada: Api; eve: Api }> {
+  await world.server.kill();
+  const directories = { app: { path: project.path, mode: 'mount', keys } };
+  await world.server.start({
+    API_SERVER_KEYS: 'ada:key-of-ada-0123456789,eve:key-of-eve-0123456789',
+    TALARIA_DIRECTORIES: JSON.stringify(directories),
+  });
+  const [ada, eve] = ['ada', 'eve'].map((name) => new Api(world.server.url, `key-of-${name}-0123456789`));
+  return { ada: ada!, eve: eve! };
+}
 
 test.skipIf(process.getuid?.() !== 0)(
   'a server that cannot mount it does not start, and says why',

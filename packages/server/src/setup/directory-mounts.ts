@@ -30,6 +30,22 @@ export class DirectoryMounts {
     this.#options = options;
   }
 
+  /**
+   * Takes a directory away from runs whose keys may not work in it any more: their files would still be those of the directory.
+   * Before anybody is served.
+   */
+  async withdraw(ownerOf: (runId: string) => Promise<string | undefined>): Promise<void> {
+    const { backend, directories } = this.#options;
+    const mounts = directories.filter(({ mode }) => mode === 'mount');
+    for (const [path, entries] of Map.groupBy(mounts, (one) => one.path)) {
+      for (const runId of (await backend.mountedAt?.(path)) ?? []) {
+        const owner = await ownerOf(runId);
+        if (owner === undefined || entries.some((one) => isAllowed(one, owner))) continue;
+        await backend.discard(runId);
+      }
+    }
+  }
+
   /** No slot may hold the workspace of the run. Rejects with a `RunFailure`. */
   mount(name: string, run: MountingRun): Promise<void> {
     const turn = this.#turn.then(() => this.#mount(name, run));

@@ -247,7 +247,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   opened.defer(() => peers?.stop());
   opened.defer(() => http.close());
   const { host } = config;
-  await Promise.all([peers?.checkAlone(), slots?.start()]);
+  const ownerOf = async (runId: string) => (await journal.getRun(runId))?.owner;
+  await Promise.all([peers?.checkAlone(), slots?.start(), workbench?.withdrawDirectories(ownerOf)]);
   const url = await http.listen({ host, port: config.port });
   const { port } = http.server.address() as AddressInfo;
   await peers?.start(config.advertiseUrl ?? advertisedUrl({ host, port }));

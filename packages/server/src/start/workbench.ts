@@ -127,6 +127,11 @@ export class Workbench {
     }
   }
 
+  /** Before anybody is served. */
+  withdrawDirectories(ownerOf: (runId: string) => Promise<string | undefined>): Promise<void> {
+    return this.#mounts.withdraw(ownerOf);
+  }
+
   start(): void {
     this.#mcp.start();
   }
