@@ -43,6 +43,7 @@ import { WorkspaceAccess } from '../workspace/workspace-access.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
 import {
   anonymousWorkspaceName,
+  assertApart,
   assertMountable,
   type Workspace,
   Workspaces,
@@ -150,13 +151,14 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   async #bringUp(): Promise<void> {
     if (this.#running) return;
     sweepMomentary();
-    const { workspacesDir, mountable = [] } = this.#options;
+    const { workspacesDir, hiddenPaths = [], mountable = [] } = this.#options;
     const workspaces = await Workspaces.open(workspacesDir, mountable);
     const pipes = new PipeStock();
     try {
       const found = await this.#findOut({ workspaces, pipes });
       for (const dir of mountable) {
         await assertMountable(dir);
+        await assertApart(dir, [workspaces.baseDir, ...hiddenPaths]);
         await found.isolation.mountedOwner(dir);
       }
       this.#running = { workspaces, pipes, ...found };

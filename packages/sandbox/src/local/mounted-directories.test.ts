@@ -238,6 +238,18 @@ function describeMounts(kind: Isolation['kind']): void {
     await expect(create({ mountable: [join(base, 'none')] }).start()).rejects.toThrow('does not exist');
   });
 
+  test('a directory that holds what no command may see is refused at start, whatever links lead there', async () => {
+    await backend.stop();
+    const [data, link] = [join(dir, 'data'), join(base, 'link')];
+    await mkdir(data);
+    await symlink(data, link);
+    const overlaps = `${dir} overlaps`;
+    await expect(create({ hiddenPaths: [link] }).start()).rejects.toThrow(overlaps);
+    await expect(create({ workspacesDir: join(link, 'workspaces') }).start()).rejects.toThrow(overlaps);
+    const inner = create({ hiddenPaths: [dir], mountable: [data] });
+    await expect(inner.start()).rejects.toThrow(`${data} overlaps`);
+  });
+
   test.skipIf(!IS_ROOT)('a directory of a user that commands cannot be is refused at start', async () => {
     await backend.stop();
     await chown(dir, owner ? 0 : 12_345, 0);

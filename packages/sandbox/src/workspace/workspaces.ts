@@ -33,6 +33,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxError } from '../errors.ts';
+import { isBeneath } from '../host/is-beneath.ts';
 import { isAlive, processToken } from '../host/process-table.ts';
 import { SYSTEM_PATH } from '../host/system-path.ts';
 import { ignoreMissing } from './files/workspace-path.ts';
@@ -296,6 +297,15 @@ export async function assertMountable(dir: string): Promise<void> {
   }
   if ((await lstat(dir)).isDirectory()) return;
   throw new SandboxError('invalid_request', `${dir} is not a directory.`);
+}
+
+/** Rejects if the directory and one of the others have anything in common, whatever links lead to the others. */
+export async function assertApart(dir: string, others: readonly string[]): Promise<void> {
+  for (const other of others) {
+    const real = await ignoreMissing(realpath(other));
+    if (real === undefined || !(isBeneath(real, dir) || isBeneath(dir, real))) continue;
+    throw new SandboxError('invalid_request', `${dir} overlaps ${other}, which no command may see.`);
+  }
 }
 
 /** Changes the owner of a tree unless it is right already. Only root can do that, and only root needs to. */

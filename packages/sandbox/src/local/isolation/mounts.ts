@@ -3,7 +3,7 @@
  * restrictions it has outside, and a remount that does not repeat them is refused.
  */
 import { readFile } from 'node:fs/promises';
-import { isBeneath } from './system-view.ts';
+import { isBeneath } from '../../host/is-beneath.ts';
 
 export interface Mount {
   path: string;

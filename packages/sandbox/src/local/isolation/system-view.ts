@@ -25,6 +25,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isBeneath } from '../../host/is-beneath.ts';
 import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
 
 const SYSTEM_DIRS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix'];
@@ -241,10 +242,6 @@ function hiddenBeneath(paths: readonly string[], binds: SystemView['binds']): st
     }
   }
   return hidden;
-}
-
-export function isBeneath(path: string, dir: string): boolean {
-  return path === dir || path.startsWith(dir.endsWith('/') ? dir : `${dir}/`);
 }
 
 function exists(path: string): boolean {

@@ -4,8 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isBeneath } from '../../host/is-beneath.ts';
 import { type MountEntry, readMounts } from '../isolation/mounts.ts';
-import { isBeneath } from '../isolation/system-view.ts';
 
 export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 export type Controller = (typeof CONTROLLERS)[number];
