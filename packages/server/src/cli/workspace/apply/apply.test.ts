@@ -237,6 +237,14 @@ describe('a hostile run', () => {
     expect([code, err]).toEqual([0, 'Left out (a link that leads out of the directory): absolute, d/up\n']);
     expect([...treeOf(ours).keys()].sort()).toEqual(['d/in', 'ok']);
   });
+
+  test('brings no link that may lead out through another one', async () => {
+    // `d/up` could be a link to the directory above.
+    shell(now, 'mkdir d; touch ok; ln -s d/up/../secret out; ln -s ../ok d/in');
+    const { code, err } = await apply();
+    expect([code, err]).toEqual([0, 'Left out (a link that leads out of the directory): out\n']);
+    expect([...treeOf(ours).keys()].sort()).toEqual(['d/in', 'ok']);
+  });
 });
 
 describe('the command', () => {

@@ -66,7 +66,7 @@ export async function makePlan(files: readonly ChangedFile[], sources: PlanSourc
   const leftOut: NotTaken[] = [];
   for (const one of looked) {
     const { path, base, theirs, copy } = one;
-    if (theirs.type === 'symlink' && leadsOut(path, theirs.target)) {
+    if (theirs.type === 'symlink' && mayLeadOut(path, theirs.target)) {
       leftOut.push({ path, reason: 'a link that leads out of the directory' });
       continue;
     }
@@ -87,6 +87,13 @@ export async function makePlan(files: readonly ChangedFile[], sources: PlanSourc
   }
   const done = looked.length - changes.length - conflicts.length - leftOut.length;
   return { changes, conflicts, leftOut, done };
+}
+
+/** Behind a name, `..` may lead anywhere: the name may be that of another link of the run. */
+function mayLeadOut(path: string, target: string): boolean {
+  const names = target.split('/').filter((name) => name !== '' && name !== '.');
+  const first = names.findIndex((name) => name !== '..');
+  return leadsOut(path, target) || (first >= 0 && names.includes('..', first));
 }
 
 async function lookAt(file: ChangedFile, { local, run, copyFor }: PlanSources): Promise<Looked> {
