@@ -193,6 +193,18 @@ describe('with a list of allowed origins', () => {
     expect(allowed).not.toContain('x-evil');
   });
 
+  it('the preflight of a write of a file allows the method and its conditions', async () => {
+    const answer = await ask('OPTIONS', `/v1/runs/${MISSING_RUN}/artifacts/content?path=a.txt`, {
+      Origin: APP,
+      'Access-Control-Request-Method': 'PUT',
+      'Access-Control-Request-Headers': 'authorization,content-type,if-match,if-none-match',
+    });
+    expect(answer.headers.get('access-control-allow-methods')!.split(', ')).toContain('PUT');
+    expect(answer.headers.get('access-control-allow-headers')!.split(', ')).toEqual(
+      expect.arrayContaining(['if-match', 'if-none-match']),
+    );
+  });
+
   it('an allowed page can read errors too: of auth, of routes, of URLs', async () => {
     for (const path of ['/v1/runs', '/nothing', '/v1/runs/%ff']) {
       const answer = await ask('GET', path, { Origin: APP });

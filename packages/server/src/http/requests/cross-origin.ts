@@ -6,6 +6,7 @@
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
+/** What every preflight is told, as by upstream. */
 const METHODS = 'GET, POST, PATCH, DELETE, OPTIONS';
 const HEADERS =
   'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Hermes-Session-Id, X-Hermes-Session-Key';
@@ -32,11 +33,11 @@ export function createAdmitOrigin(origins: '*' | readonly string[]): AdmitOrigin
 export function installCrossOrigin(app: FastifyInstance, admitOrigin: AdmitOrigin): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!admitOrigin(request, reply)) return;
-    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined)
-      return;
+    const asked = request.headers['access-control-request-method'];
+    if (request.method !== 'OPTIONS' || asked === undefined) return;
     reply.headers({
-      'access-control-allow-methods': METHODS,
-      'access-control-allow-headers': [HEADERS, ...clientHeaders(request)].join(', '),
+      'access-control-allow-methods': asked === 'PUT' ? `${METHODS}, PUT` : METHODS,
+      'access-control-allow-headers': [HEADERS, ...askedHeaders(request)].join(', '),
       'access-control-max-age': String(MAX_AGE_S),
     });
     return reply.code(204).send();
@@ -44,12 +45,12 @@ export function installCrossOrigin(app: FastifyInstance, admitOrigin: AdmitOrigi
 }
 
 /**
- * OpenAI's libraries send these headers with every request. Nothing reads them, but the browser must be allowed to send
- * them.
+ * Allowed where a page asks for them: the conditions of a write, and the headers that OpenAI's libraries send with every
+ * request. Nothing reads the latter, but the browser must be allowed to send them.
  */
-function clientHeaders(request: FastifyRequest): string[] {
+function askedHeaders(request: FastifyRequest): string[] {
   const asked = request.headers['access-control-request-headers'] ?? '';
-  return asked.toLowerCase().match(/\bx-stainless-[a-z-]+/g) ?? [];
+  return asked.toLowerCase().match(/\b(?:x-stainless-[a-z-]+|if-match|if-none-match)/g) ?? [];
 }
 
 /**
