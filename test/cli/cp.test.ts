@@ -110,9 +110,19 @@ describe('from a run', () => {
     execFileSync('bash', ['-c', 'mkdir elsewhere out; ln -s ../elsewhere out/deep'], { cwd: directory });
     expect(await cp(inRun('out'), '.', ['-f'])).toMatchObject({
       code: 1,
-      stderr: 'out/deep/x is in the way. Nothing was copied\n',
+      stderr: 'out/deep is in the way. Nothing was copied\n',
     });
     expect(readdirSync(join(directory, 'elsewhere'))).toEqual([]);
+  });
+
+  test('a file in the place of an empty directory is in the way, and then nothing is copied', async () => {
+    mkdirSync(join(directory, 'out'));
+    writeFileSync(join(directory, 'out/empty'), 'mine');
+    expect(await cp(inRun('out'), '.', ['-f'])).toMatchObject({
+      code: 1,
+      stderr: 'out/empty is in the way. Nothing was copied\n',
+    });
+    expect(readdirSync(join(directory, 'out'))).toEqual(['empty']);
   });
 
   test.each([

@@ -107,11 +107,14 @@ async function fetchAll(
     const path = join(into, entry.name.toString());
     const problem = pathProblem(path);
     if (problem === 'git' || problem === 'unnamed') leftOut.push({ path, reason: WHY_LEFT_OUT[problem] });
-    else if (entry.type === 'directory') directories.push(path);
-    else if (entry.type === 'file') {
+    else if (entry.type === 'directory') {
       const ours = await local.look(path);
-      if (ours.kind !== 'entry')
-        throw new CommandError(`${shownPath(path)} is in the way. Nothing was copied`);
+      const isFree = ours.kind === 'directory' || (ours.kind === 'entry' && ours.entry.type === 'none');
+      if (!isFree) throw inTheWay(path);
+      directories.push(path);
+    } else if (entry.type === 'file') {
+      const ours = await local.look(path);
+      if (ours.kind !== 'entry') throw inTheWay(path);
       const copy = staging.next();
       const { seen } = ours;
       const isNew = ours.entry.type === 'none';
@@ -130,4 +133,8 @@ async function fetchAll(
     }
   }
   return { changes, directories, leftOut, bytes };
+}
+
+function inTheWay(path: string): CommandError {
+  return new CommandError(`${shownPath(path)} is in the way. Nothing was copied`);
 }
