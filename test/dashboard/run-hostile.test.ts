@@ -26,6 +26,7 @@ const MARKDOWN = `${HTML}
 ${HTML}
 \`\`\`
 `;
+const DEEP = `${'>'.repeat(5000)} deep`;
 const ANSI =
   '\u001b]0;title\u0007\u001b[2J\u001b[31mred\u001b[0m\u001b]8;;javascript:alert(1)\u001b\\link\u001b]8;;\u001b\\';
 const BIDI = 'safe\u202Egnp.exe';
@@ -46,13 +47,14 @@ describeInBrowser('a hostile run', () => {
         ],
       },
       { tools: [{ name: 'patch', arguments: { path: name, old_string: 'image', new_string: HTML } }] },
-      { text: `${HTML}${BIDI}` },
+      { text: `${HTML}${BIDI}\n\n${DEEP}` },
     ])}`;
     const { run_id } = await dash.client.runs.create({ input });
     expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
     const { page, problems } = await browser.open();
     await page.goto(dash.ui(`runs/${run_id}`));
     await page.getByText('The run is done.').waitFor();
+    await page.locator('.row.text').getByText(DEEP).waitFor();
     const list = page.getByRole('region', { name: 'Transcript' });
     await list.evaluate((element) => element.scrollTo(0, 0));
     await page.locator('.prompt').getByText('<script>').waitFor();

@@ -2,12 +2,13 @@
  * Markdown as nodes. The text comes from a model and its tools, so it is never made into HTML: tags are shown as text,
  * images as links (loading one would tell its server what was read), and links lead to web pages or mail only.
  */
-import { Lexer, type Token, type Tokens } from 'marked';
+import type { Token, Tokens } from 'marked';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import remend from 'remend';
 import { CodeBlock } from './code.tsx';
 import { decodeEntities } from './entities.ts';
+import { markdownTokens } from './markdown-tokens.ts';
 import './markdown.css';
 
 /** A row costs nodes of the page: beyond this many a table is shown as it was written. */
@@ -22,7 +23,8 @@ interface MarkdownProps {
 export function Markdown({ text, unfinished = false }: MarkdownProps) {
   const nodes = useMemo(() => {
     const source = unfinished ? remend(text, { linkMode: 'text-only', images: false }) : text;
-    return blocks(new Lexer({ gfm: true }).lex(source));
+    const tokens = markdownTokens(source);
+    return tokens === undefined ? <CodeBlock text={text} language="" /> : blocks(tokens);
   }, [text, unfinished]);
   return <div class="markdown">{nodes}</div>;
 }
