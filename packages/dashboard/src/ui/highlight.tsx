@@ -25,14 +25,22 @@ interface Node {
   children: (Node | string)[];
 }
 
-/** The text itself where the language is unknown. */
+/** Code in a text in code, and so on. The page is drawn level by level, and a program of a model could exhaust its stack. */
+const DEPTH_MAX = 32;
+
+/** The text itself where the language is unknown, or where it nests too deep. */
 export function highlight(text: string, language: string): ComponentChildren {
   const name = language.toLowerCase();
   if (hljs.getLanguage(name) === undefined) return text;
   const { _emitter } = hljs.highlight(text, { language: name, ignoreIllegals: true }) as unknown as {
     _emitter: { rootNode: Node };
   };
-  return toNodes(_emitter.rootNode.children);
+  const { rootNode } = _emitter;
+  return isDeeper(rootNode, DEPTH_MAX) ? text : toNodes(rootNode.children);
+}
+
+function isDeeper({ children }: Node, levels: number): boolean {
+  return children.some((child) => typeof child !== 'string' && (levels === 0 || isDeeper(child, levels - 1)));
 }
 
 function toNodes(children: Node['children']): ComponentChildren {
