@@ -27,6 +27,7 @@ ${HTML}
 \`\`\`
 `;
 const DEEP = `${'>'.repeat(5000)} deep`;
+const DEEP_CODE = '"$('.repeat(2000);
 const ANSI =
   '\u001b]0;title\u0007\u001b[2J\u001b[31mred\u001b[0m\u001b]8;;javascript:alert(1)\u001b\\link\u001b]8;;\u001b\\';
 const BIDI = 'safe\u202Egnp.exe';
@@ -44,17 +45,18 @@ describeInBrowser('a hostile run', () => {
           write(name, MARKDOWN),
           write('page.svg', `<svg xmlns="http://www.w3.org/2000/svg"><script>${RUNS}</script></svg>`),
           write('fake.png', HTML),
+          write('wide.csv', ','.repeat(5000)),
         ],
       },
       { tools: [{ name: 'patch', arguments: { path: name, old_string: 'image', new_string: HTML } }] },
-      { text: `${HTML}${BIDI}\n\n${DEEP}` },
+      { text: `${HTML}${BIDI}\n\n${DEEP}\n\n\`\`\`bash\n${DEEP_CODE}\n\`\`\`\n` },
     ])}`;
     const { run_id } = await dash.client.runs.create({ input });
     expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
     const { page, problems } = await browser.open();
     await page.goto(dash.ui(`runs/${run_id}`));
     await page.getByText('The run is done.').waitFor();
-    await page.locator('.row.text').getByText(DEEP).waitFor();
+    for (const text of [DEEP, DEEP_CODE]) await page.locator('.row').getByText(text).waitFor();
     const list = page.getByRole('region', { name: 'Transcript' });
     await list.evaluate((element) => element.scrollTo(0, 0));
     await page.locator('.prompt').getByText('<script>').waitFor();
@@ -75,6 +77,9 @@ describeInBrowser('a hostile run', () => {
       if (file !== 'fake.png') await panel.getByText('<script>').first().waitFor();
       await panel.getByRole('button', { name: '‹ Back' }).click();
     }
+    await panel.getByRole('button', { name: 'wide.csv' }).click();
+    await panel.getByText('These are its first columns.').waitFor();
+    expect(await panel.locator('th').count()).toBe(50);
     for (const tab of ['Events', 'Run']) await page.getByRole('tab', { name: tab }).click();
     await panel.getByText('<script>').first().waitFor();
 

@@ -17,7 +17,8 @@ import { endingOf, imageType, kindOf } from './file-kind.ts';
 /** The beginning of a text is enough to look at. */
 const TEXT_BYTES = 100_000;
 const IMAGE_BYTES = 20_000_000;
-const CSV_ROWS = 100;
+/** Each cell is a node of the page. */
+const [CSV_ROWS, CSV_COLUMNS] = [100, 50];
 
 interface FileProps {
   file: Artifact;
@@ -91,7 +92,7 @@ function TextFile({ file: { path, size = 0 }, at }: FileProps) {
           ) : kind === 'markdown' ? (
             <Markdown text={content} />
           ) : kind === 'csv' || kind === 'tsv' ? (
-            <Csv rows={parseCsv(content, kind === 'csv' ? ',' : '\t', CSV_ROWS + 1)} />
+            <Csv table={parseCsv(content, kind === 'csv' ? ',' : '\t', CSV_ROWS + 1)} />
           ) : (
             <Code text={content} language={endingOf(path)} />
           )}
@@ -102,7 +103,9 @@ function TextFile({ file: { path, size = 0 }, at }: FileProps) {
   );
 }
 
-function Csv({ rows: [header = [], ...rows] }: { rows: string[][] }) {
+function Csv({ table }: { table: string[][] }) {
+  const [header = [], ...rows] = table.map((row) => row.slice(0, CSV_COLUMNS));
+  const isWider = table.some((row) => row.length > CSV_COLUMNS);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, also by the keyboard
     <div class="wide" tabIndex={0}>
@@ -129,6 +132,7 @@ function Csv({ rows: [header = [], ...rows] }: { rows: string[][] }) {
         </tbody>
       </table>
       {rows.length >= CSV_ROWS && <p class="muted">These are its first rows.</p>}
+      {isWider && <p class="muted">These are its first columns.</p>}
     </div>
   );
 }
