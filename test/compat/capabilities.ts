@@ -35,6 +35,8 @@ export interface Capability {
   turns: Step[][];
   /** The run is stopped by somebody else once it has asked the model. */
   stopped?: boolean;
+  /** The model waits here until the beginning of its answer can be read. */
+  gate?: string;
   check(result: unknown, seen: Seen): void;
 }
 
@@ -47,8 +49,12 @@ export const FILE = { name: 'notes.pdf', text: '%PDF-1.4 the meeting is at noon'
 const getWeather = (city: string): ScriptedTool => ({ name: 'get_weather', arguments: { city } });
 const terminal = (command: string): ScriptedTool => ({ name: 'terminal', arguments: { command } });
 
+let gates = 0;
+
 /** The name of the tool that gives `typed answer by a tool`; each library has its own. */
 export function capabilities(outputTool: string): Record<Feature, Capability> {
+  // A gate stays open, so every task needs its own.
+  const gate = `begun ${++gates}`;
   return {
     text: {
       turns: [[{ text: 'four' }]],
@@ -58,7 +64,8 @@ export function capabilities(outputTool: string): Record<Feature, Capability> {
       },
     },
     stream: {
-      turns: [[{ chunks: ['one ', 'two ', 'three'] }]],
+      turns: [[{ chunks: ['one ', { gate }, 'two ', 'three'] }]],
+      gate,
       check(result, seen) {
         expect(result).toMatchObject({ text: 'one two three' });
         expect((result as { pieces: number }).pieces, 'pieces of text').toBeGreaterThan(1);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { ServerWithModel } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { capabilities, FILE, IMAGE, type Task } from './capabilities.ts';
 import { type Api, FEATURES, type Feature } from './features.ts';
 import { type ClientName, type ClientResult, writeClient } from './results.ts';
@@ -57,16 +58,15 @@ export function describeClient(client: TestedClient): void {
       if (shown.length === Object.keys(client.shows).length) writeClient({ id, name, version, shown });
     });
 
-    const all = capabilities(client.outputTool ?? '');
     for (const [capability, run] of Object.entries(client.shows)) {
       const [api, feature] = parseShown(capability);
-      const { turns, stopped, check } = all[feature];
+      const { turns, stopped, gate, check } = capabilities(client.outputTool ?? '')[feature];
       test(capability, async ({ onTestFinished }) => {
         onTestFinished(({ task }) => void shown.push({ capability, ok: task.result?.state === 'pass' }));
         const before = await countRuns(world);
         const prompts = turns.map(script);
         const ids = prompts.map((prompt) => /id=(\S+)/.exec(prompt)?.[1]);
-        const stopping = stopped ? stopWhenAsked(world, ids[0]!) : undefined;
+        const acting = stopped ? stopWhenAsked(world, ids[0]!) : gate && openWhenBegun(world, ids[0]!, gate);
         const result = await run({
           base_url: `${world.server.url}/v1`,
           api_key: KEY,
@@ -78,7 +78,7 @@ export function describeClient(client: TestedClient): void {
             data_url: `data:application/pdf;base64,${Buffer.from(FILE.text).toString('base64')}`,
           },
         });
-        await stopping;
+        await acting;
         const requests = world.model.requests.filter(({ scriptId }) => ids.includes(scriptId));
         check(result, { api, requests, runs: (await countRuns(world)) - before });
       });
@@ -96,6 +96,16 @@ async function stopWhenAsked({ api, model }: ServerWithModel, scriptId: string):
   await model.waitForRequest((request) => request.scriptId === scriptId);
   const [run] = (await api.list('?limit=1')).data;
   await api.stop(run!.run_id);
+}
+
+/** Text that the model has sent by then would come in one piece. */
+async function openWhenBegun({ api, model }: ServerWithModel, scriptId: string, gate: string): Promise<void> {
+  await model.waitForRequest((request) => request.scriptId === scriptId);
+  await waitFor('the beginning of the answer', async () => {
+    const [run] = (await api.list('?limit=1')).data;
+    return (run?.last_seq ?? -1) >= 0;
+  });
+  model.open(gate);
 }
 
 async function countRuns({ api }: ServerWithModel): Promise<number> {
