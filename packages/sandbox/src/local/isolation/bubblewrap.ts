@@ -12,7 +12,7 @@ import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
 import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
-import { readOnlySteps } from './entry/entry-program.ts';
+import { privateSteps, readOnlySteps } from './entry/entry-program.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { keptOptions, readMounts } from './mounts.ts';
 import { findShell, firstProcess, shellArguments, shellEnvironment } from './shell.ts';
@@ -98,7 +98,8 @@ async function create(
   const standing = entries && {
     entries,
     shell,
-    prepare: isRoot ? readOnlySteps({ readOnly: devices }) : [],
+    // bubblewrap lets later mounts of the host in, which is of little use to one command and too much for all of them.
+    prepare: [...privateSteps(), ...(isRoot ? readOnlySteps({ readOnly: devices }) : [])],
     proc: procFor(view, ownUsers),
     env: shellEnvironment({}, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),
     ownNetwork: !allowNetwork,

@@ -1,4 +1,5 @@
 /** What happens to commands when what started them is killed, and how many processes there are. */
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -84,6 +85,21 @@ function describeKeepers(isolation: Isolation['kind']): void {
     ]);
     expect(waited?.metadata.process?.status).toBe('killed');
     await Promise.all(slots.map((slot) => backend.release(slot)));
+  });
+
+  test('what is mounted on the machine after the start is not writable for commands', () => {
+    const program = new URL('../testing/mount-later.ts', import.meta.url).pathname;
+    const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
+    const server = [
+      process.execPath,
+      program,
+      mkdtempSync(join(workspacesDir, 'later-')),
+      isolation,
+      '/usr/share',
+    ];
+    const script = 'mount --make-rshared / && exec "$@"';
+    const output = execFileSync('unshare', [...asRoot, '--mount', 'sh', '-c', script, 'sh', ...server]);
+    expect(output.toString()).toContain('Read-only file system');
   });
 
   test('a slot has one process once it has run a command, and none after its release', async () => {

@@ -44,7 +44,10 @@ export interface ReadOnlyMounts {
   options: readonly string[];
 }
 
-const MOUNT_FLAGS = { ro: 1, nosuid: 2, nodev: 4, noexec: 8, remount: 32, bind: 4096 } as const;
+const MOUNT_FLAGS = {
+  ...{ ro: 1, nosuid: 2, nodev: 4, noexec: 8, remount: 32, bind: 4096 },
+  ...{ recursive: 0x4000, private: 0x40000 },
+} as const;
 const CLONE_NEWUSER = 0x10000000;
 const PR_SET_DUMPABLE = 4;
 const PR_SET_NO_NEW_PRIVS = 38;
@@ -82,6 +85,11 @@ export function readOnlySteps({ readOnly }: Pick<Entry, 'readOnly'>): Step[] {
   if (!readOnly) return [];
   const flags = mountFlags(['remount', 'bind', 'ro', ...readOnly.options]);
   return readOnly.paths.map((path) => ['mount', [0, path, 0, flags]]);
+}
+
+/** What is mounted outside from now on does not appear inside, where it would be writable. */
+export function privateSteps(): Step[] {
+  return [['mount', [0, '/', 0, mountFlags(['recursive', 'private'])]]];
 }
 
 export function mountFlags(names: readonly string[]): number {
