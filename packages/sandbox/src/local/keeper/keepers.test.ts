@@ -1,7 +1,7 @@
 /** What happens to commands when what started them is killed, and how many processes there are. */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -55,6 +55,10 @@ function describeKeepers(isolation: Isolation['kind']): void {
   test('a command whose keeper is killed is gone and not run again, and the next one works', async () => {
     const seconds = uniqueSeconds();
     const [slot, other] = [await backend.acquire(), await backend.acquire()];
+    // Each has one for requests and one for reports.
+    const pipesOfKeepers = 2 * (2 + SPARE);
+    await backend.executeBatch([slot, other].map((each) => [each, 'bash', { command: 'true' }]));
+    await expect.poll(pipesInUse).toBe(pipesOfKeepers);
     const elsewhere = bash(other, 'until [ -e go ]; do sleep 0.01; done; echo untouched');
     const running = bash(slot, `echo ran >> runs; setsid sleep ${seconds} & sleep ${seconds}`);
     await expect.poll(() => processesWith(seconds).length).toBe(2);
@@ -64,6 +68,8 @@ function describeKeepers(isolation: Isolation['kind']): void {
     expect(result.error).toContain('unknown');
     await expect.poll(() => processesWith(seconds)).toEqual([]);
     expect((await bash(slot, 'cat runs')).output).toBe('ran\n');
+    // And the output of the command in the other slot.
+    await expect.poll(pipesInUse).toBe(pipesOfKeepers + 1);
     await bash(other, 'touch go');
     expect((await elsewhere).output).toBe('untouched\n');
     await Promise.all([backend.release(slot), backend.release(other)]);
@@ -113,6 +119,12 @@ function describeKeepers(isolation: Isolation['kind']): void {
   });
 }
 
+/** The ends of pipes that keepers and commands have taken: those have no name any more. */
+function pipesInUse(): number {
+  const links = readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`));
+  return links.filter((link) => /talaria-pipes.*\(deleted\)$/.test(link)).length;
+}
+
 const parentOf = (pid: number) => readProcesses().find((entry) => entry.pid === pid)?.ppid ?? 0;
 
 /** A process of this backend that has this argument. */
@@ -144,6 +156,14 @@ function argumentsOf(pid: number): string[] {
 
 function nameOf(pid: number): string {
   return readIfThere(`/proc/${pid}/comm`).trim();
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 }
 
 function readIfThere(path: string): string {

@@ -45,7 +45,8 @@ export class Seats {
   }
 
   /** Another keeper in the groups of a seat whose own has ended. */
-  async replaceKeeper({ group }: Seat): Promise<Seat> {
+  async replaceKeeper({ group, keeper }: Seat): Promise<Seat> {
+    await keeper?.close();
     return { group, keeper: await this.#openKeeper(group) };
   }
 
@@ -62,7 +63,7 @@ export class Seats {
     const index = this.#spare.indexOf(seat);
     if (index < 0) return;
     this.#spare.splice(index, 1);
-    await made?.group?.remove();
+    if (made) await endSeat(made);
   }
 
   async #make(): Promise<Seat> {
