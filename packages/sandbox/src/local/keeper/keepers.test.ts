@@ -75,6 +75,27 @@ function describeKeepers(isolation: Isolation['kind']): void {
     await Promise.all([backend.release(slot), backend.release(other)]);
   });
 
+  test('a command that its keeper gets to after its abort does not run', async () => {
+    const seconds = uniqueSeconds();
+    const slot = await backend.acquire();
+    const background = await bash(slot, `sleep ${seconds}`, { background: true });
+    const keeper = keeperOf(processWith(seconds));
+    const processes = descendantsOf([keeper]).size;
+    kill(keeper, 'SIGSTOP');
+    const controller = new AbortController();
+    const stopped = backend.executeBatch([[slot, 'bash', { command: 'touch ran' }]], {
+      signal: controller.signal,
+    });
+    controller.abort();
+    const [result] = await stopped;
+    expect(result?.metadata.failure).toBe('aborted');
+    kill(keeper, 'SIGCONT');
+    expect((await bash(slot, 'ls')).output).toBe('');
+    await expect.poll(() => descendantsOf([keeper]).size).toBe(processes);
+    expect(background.success).toBe(true);
+    await backend.release(slot);
+  });
+
   test('when the first keeper is killed, everything it ran is gone, and the next commands work', async () => {
     const seconds = uniqueSeconds();
     const slots = await Promise.all([backend.acquire(), backend.acquire()]);

@@ -97,6 +97,8 @@ export class KeptCommand implements KeptProcess, Program {
   }
 
   async end(): Promise<boolean> {
+    // A keeper that hangs may get to the request when nobody waits for it any more: then it finds no script.
+    this.#handOver();
     const deadline = Date.now() + PATIENCE_MS;
     while (!this.#isDone && Date.now() < deadline) {
       const { pid } = this;
