@@ -127,7 +127,7 @@ describe.concurrent('killed once', { timeout: TEST_LIMIT_MS }, () => {
 });
 
 const TWICE: [Moment, Moment, Interrupted][] = [
-  ['step.after-delta@2', 'step.after-delta@2', []],
+  ['step.after-delta@2', 'step.after-delta', []],
   ['step.before-append@3', 'run.after-claim', []],
   ['tool.after-intent', 'journal.after-commit@2', ['m1', 'm2']],
   ['tool.after-effect', 'step.before-model', 'some'],
