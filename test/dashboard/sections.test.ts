@@ -306,6 +306,23 @@ describeInBrowser('the sections', () => {
     expect(problems).toEqual([]);
   });
 
+  test('a page that cannot be drawn says so, can be tried again, and leaves the others alone', async () => {
+    const { page } = await browser.open();
+    let broken = true;
+    await page.route('**/api/jobs*', (route) =>
+      broken ? route.fulfill({ json: { jobs: [{ id: 'a job without anything else' }] } }) : route.continue(),
+    );
+    await page.goto(dash.ui('jobs'));
+    await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
+    await page.getByRole('link', { name: 'Rules' }).click();
+    await page.getByRole('heading', { name: 'Rules', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Jobs' }).click();
+    await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
+    broken = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  });
+
   test('server: its parts, its queue and what its runs used', async () => {
     const { page, problems } = await browser.open();
     await page.goto(dash.ui('server'));

@@ -1,6 +1,7 @@
 /** The frame around every page: the sections, how fresh the page is, and the sign-in where it is needed. */
 import { waitingCount } from '../api/live/live.ts';
 import { access } from '../api/session.ts';
+import { Boundary } from '../ui/boundary.tsx';
 import { ConnectionIndicator } from './connection.tsx';
 import { Help } from './help.tsx';
 import { NewRun } from './new-run.tsx';
@@ -66,7 +67,7 @@ export function App() {
           Settings
         </button>
       </header>
-      {pageOf(place.value)}
+      <Boundary at={place.value.path.join('/')}>{pageOf(place.value)}</Boundary>
       {overlay.value === 'new run' && <NewRun />}
       {overlay.value === 'settings' && <Settings />}
       {overlay.value === 'help' && <Help />}
