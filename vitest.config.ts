@@ -14,8 +14,8 @@ keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {
-    // Three for each core: much of the suite waits, for processes to start, to time out and to be killed.
-    maxWorkers: availableParallelism() * 3,
+    // More than there are cores: much of the suite waits, for processes to start, to time out and to be killed.
+    maxWorkers: availableParallelism() * 2,
     // A worker keeps what it has loaded for its next file: a third of the processor time of the small ones.
     isolate: false,
     sequence: { sequencer: LongestFirst },
