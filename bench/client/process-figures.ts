@@ -1,4 +1,4 @@
-/** What processes of others use, with everything they have started, as Linux counts it. */
+/** The processor time and memory of a process and of everything that it has started, from /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** `getconf CLK_TCK`, which is 100 on every Linux that Node runs on. */

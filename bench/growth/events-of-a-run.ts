@@ -66,7 +66,7 @@ async function measureJournal(dataDir: string, size: number): Promise<{ runId: s
   };
 }
 
-/** What the next owner does before it works. */
+/** The next owner of a run claims it and folds its log before it works. */
 async function recover(journal: Journal): Promise<Claim> {
   const [claim] = await journal.claim(WORKER, LEASE_MS, 1);
   Progress.replay(await journal.readLog(claim!.runId, -1));

@@ -3,7 +3,7 @@ import type { Stage } from '../stage.ts';
 import { median } from '../statistics.ts';
 
 export interface Question {
-  /** What there is more and more of. */
+  /** The thing whose number grows from one size to the next. */
   of: string;
   sizes: readonly number[];
   /** Measures the sizes in their order, and yields each when it is done. */
