@@ -72,7 +72,8 @@ it('a commit that the standby never got is not confused with another one of the 
   const database = new Database({ url: proxy.url, connections: 1 });
   try {
     let id = 0n;
-    proxy.cutNext({ when: 'COMMIT', forward: true });
+    // Whoever could connect again before the primary is lost would hear of the commit.
+    proxy.cutNext({ when: 'COMMIT', forward: true, last: true });
     const lost = database.transaction(PATIENT, async (tx) => {
       const [row] = await tx.rows<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
       id = BigInt(row!.xid);

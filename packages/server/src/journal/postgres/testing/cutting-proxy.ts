@@ -11,6 +11,8 @@ export interface Cut {
   forward: boolean;
   /** Whether neither side is told. */
   silent?: boolean;
+  /** Whether nobody can connect afterwards, until the proxy starts again. */
+  last?: boolean;
 }
 
 export class CuttingProxy {
@@ -90,6 +92,7 @@ export class CuttingProxy {
       this.#next.shift();
       this.cuts += 1;
       deaf = true;
+      if (cut.last) this.#server.close();
       silent = cut.silent === true;
       if (silent) return;
       // The client hears nothing any more; the server first gets all of it, if it should.
