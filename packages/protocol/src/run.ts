@@ -83,9 +83,20 @@ export function createSessionId(now: number = Date.now()): string {
   return `api_${Math.floor(now / 1000)}_${randomHex(4)}`;
 }
 
+/** Asked for in advance: each question to the system costs as much as some hundred bytes of its answer. */
+const randomBytes = new Uint8Array(1024);
+let randomBytesUsed = randomBytes.length;
+
 function randomHex(bytes: number): string {
+  if (randomBytesUsed + bytes > randomBytes.length) {
+    crypto.getRandomValues(randomBytes);
+    randomBytesUsed = 0;
+  }
   let hex = '';
-  for (const byte of crypto.getRandomValues(new Uint8Array(bytes))) hex += byte.toString(16).padStart(2, '0');
+  for (const byte of randomBytes.subarray(randomBytesUsed, randomBytesUsed + bytes)) {
+    hex += byte.toString(16).padStart(2, '0');
+  }
+  randomBytesUsed += bytes;
   return hex;
 }
 

@@ -17,7 +17,6 @@ import {
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { TcpSocketConnectOpts } from 'node:net';
-import { pipeline, Readable, Transform } from 'node:stream';
 
 const CONNECT_TIMEOUT_MS = 30_000;
 /**
@@ -80,8 +79,8 @@ async function send(
   const status = response.statusCode ?? 500;
   if (BODILESS.has(status)) response.resume();
   const isEvents = response.headers['content-type']?.startsWith('text/event-stream') === true;
-  const shown = isEvents && createRewrite ? rewritten(response, createRewrite()) : response;
-  return new Response(BODILESS.has(status) ? null : toBody(shown), {
+  const rewrite = isEvents ? createRewrite?.() : undefined;
+  return new Response(BODILESS.has(status) ? null : toBody(response, rewrite), {
     status,
     statusText: response.statusMessage ?? '',
     headers: toHeaders(response),
@@ -101,18 +100,37 @@ function limitConnecting(request: ClientRequest, url: URL): void {
   });
 }
 
-function rewritten(response: IncomingMessage, rewrite: Rewrite): Readable {
-  const body = new Transform({
-    transform: (piece: Buffer, _, done) => done(null, rewrite.push(piece)),
-    flush: (done) => done(null, rewrite.end()),
+/** Not `Readable.toWeb` behind a `Transform`: every step of every run passes through here. */
+function toBody(response: IncomingMessage, rewrite: Rewrite | undefined): ReadableStream<Uint8Array> {
+  // A response gives what it received already, also after it was destroyed.
+  const giveNoMore = () => response.removeAllListeners('data');
+  return new ReadableStream({
+    start(body) {
+      const give = (bytes: Uint8Array) => {
+        if (bytes.length > 0) body.enqueue(bytes);
+      };
+      response.on('data', (piece: Buffer) => {
+        give(rewrite === undefined ? piece : Buffer.from(rewrite.push(piece)));
+        if ((body.desiredSize ?? 0) <= 0) response.pause();
+      });
+      response.once('end', () => {
+        if (rewrite !== undefined) give(Buffer.from(rewrite.end()));
+        body.close();
+      });
+      // A response that breaks off is an error too.
+      response.on('error', (error) => {
+        giveNoMore();
+        body.error(error);
+      });
+    },
+    pull() {
+      response.resume();
+    },
+    cancel() {
+      giveNoMore();
+      response.destroy();
+    },
   });
-  // An error of either side ends both.
-  pipeline(response, body, () => {});
-  return body;
-}
-
-function toBody(response: Readable): ReadableStream<Uint8Array> {
-  return Readable.toWeb(response) as ReadableStream<Uint8Array>;
 }
 
 function toHeaders(response: IncomingMessage): Headers {

@@ -3,6 +3,7 @@
  * wrong by some tenths. A caller that must not exceed a limit leaves room.
  */
 import type { AssistantPart, Message } from '../../journal/messages.ts';
+import type { ToolDefinition } from '../model/model.ts';
 
 /**
  * For English text and code. Because bytes are counted, it also holds for scripts in which each character is a token.
@@ -20,6 +21,18 @@ const IMAGE_CHARS_PER_TOKEN = 250;
 
 export function textTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+/** Every step of every run asks for the same tools. */
+const knownTools = new WeakMap<ToolDefinition, number>();
+
+export function toolTokens(tool: ToolDefinition): number {
+  let tokens = knownTools.get(tool);
+  if (tokens === undefined) {
+    tokens = textTokens(JSON.stringify(tool));
+    knownTools.set(tool, tokens);
+  }
+  return tokens;
 }
 
 export function messageTokens(message: Message): number {
@@ -53,6 +66,6 @@ function partTokens(part: AssistantPart): number {
   return part.type === 'tool_call' ? textTokens(part.tool + part.arguments) : textTokens(part.text);
 }
 
-function sum(numbers: readonly number[]): number {
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }

@@ -6,7 +6,7 @@ import type { Message } from '../../journal/messages.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { describeForm } from '../output-form.ts';
 import { afterCut, moveCut, omittedBy, tokensOf } from './cut.ts';
-import { textTokens } from './estimate-tokens.ts';
+import { sum, toolTokens } from './estimate-tokens.ts';
 
 /** A cut leaves room for later steps: providers cache a conversation up to the first difference. */
 const FILLED_AFTER_CUT = 3 / 4;
@@ -22,7 +22,7 @@ export function stepMessages(run: AgentRun): Message[] {
 export async function fitContext(run: AgentRun): Promise<void> {
   const { contextTokens } = run.limits;
   if (contextTokens === 0) return;
-  const fixed = tokensOf([systemMessage(run)]) + textTokens(JSON.stringify(run.tools.definitions));
+  const fixed = tokensOf([systemMessage(run)]) + sum(run.tools.definitions.map(toolTokens));
   const conversation = run.progress.conversation();
   if (fixed + tokensOf(afterCut(conversation, run.progress.cut)) <= contextTokens) return;
   await cutTo(run, contextTokens * FILLED_AFTER_CUT - fixed);
