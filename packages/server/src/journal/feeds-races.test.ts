@@ -57,6 +57,24 @@ describe('the last event', () => {
   });
 });
 
+describe('a subscriber that has caught up', () => {
+  it('reads again only if something came while it read', async () => {
+    collect(feeds, 'run');
+    await oldestRead().answer();
+    expect(source.reads, 'nothing came').toEqual([]);
+
+    source = new ManualSource();
+    feeds = new Feeds(source);
+    const surprised = collect(feeds, 'run');
+    const readBefore = oldestRead();
+    source.append();
+    await readBefore.answer();
+    expect(surprised.seqs()).toEqual([]);
+    await oldestRead().answer();
+    expect(surprised.seqs()).toEqual([0]);
+  });
+});
+
 describe('events that a wake-up brings', () => {
   it('are delivered without a read', async () => {
     const seen = await liveSubscriber();
@@ -289,11 +307,12 @@ describe('nothing is left', () => {
   it('when a subscriber detaches, at whatever point it is', async () => {
     const steps: (() => unknown)[] = [
       () => {}, // while its first page is read
-      () => oldestRead().answer(), // while the feed reads
+      () => oldestRead().answer(), // waiting for events
+      () => source.append(), // while the feed reads
       () => oldestRead().answer(), // in the turn before the window
       () => vi.advanceTimersToNextTimerAsync(), // in the window
-      () => vi.advanceTimersToNextTimerAsync(), // waiting for events
-      () => source.append(), // reading an event
+      () => vi.advanceTimersToNextTimerAsync(), // waiting for more events
+      () => source.append(), // reading one
     ];
     for (const point of counting(steps.length)) {
       source = new ManualSource();
@@ -302,12 +321,13 @@ describe('nothing is left', () => {
       expect(source.watchers).toBe(1);
       for (const step of steps.slice(0, point + 1)) await step();
       expect(feeds.size).toBe(1);
+      const got = [...seen.events];
       seen.detach();
       seen.detach();
       expect([feeds.size, source.watchers, vi.getTimerCount()]).toEqual([0, 0, 0]);
       for (const read of source.reads.splice(0)) await read.answer();
       await windowEnds();
-      expect([seen.events, source.reads, vi.getTimerCount()]).toEqual([[], [], 0]);
+      expect([seen.events, source.reads, vi.getTimerCount()]).toEqual([got, [], 0]);
     }
   });
 

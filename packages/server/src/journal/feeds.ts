@@ -81,6 +81,8 @@ class Feed {
   /** The last seq every live member has: the next read starts after it. Meaningless while none is live. */
   #position = -1;
   #live = 0;
+  /** How often the journal has reported something new. */
+  #wakeups = 0;
   #dirty = false;
   /** What wake-ups have brought since the last pump; undefined if only the journal has it all. */
   #brought: StoredEvent[] | undefined = [];
@@ -110,22 +112,29 @@ class Feed {
   }
 
   async #catchUp(member: Member): Promise<void> {
+    let wakeupsBefore = this.#wakeups;
     try {
       while (await this.#givePage(member)) {
         await member.subscriber.ready?.();
         await this.#turns.next();
         if (!this.#members.has(member)) return;
+        wakeupsBefore = this.#wakeups;
       }
     } catch (error) {
       this.#drop(member, error);
       return;
     }
     if (!this.#members.has(member)) return;
-    this.#position = this.#live === 0 ? member.position : Math.min(this.#position, member.position);
+    if (this.#live === 0) {
+      this.#position = member.position;
+      this.#brought = [];
+    } else {
+      this.#position = Math.min(this.#position, member.position);
+    }
     member.live = true;
     this.#live += 1;
     // Reads what was appended between its last read and now.
-    this.#wake();
+    if (this.#wakeups !== wakeupsBefore) this.#wake();
   }
 
   /** True when more follows. It is a function of its own so that a page is freed while its reader works on it. */
@@ -140,6 +149,7 @@ class Feed {
   }
 
   #wake(ended = false, events?: readonly StoredEvent[]): void {
+    this.#wakeups += 1;
     this.#dirty = true;
     this.#brought = this.#live === 0 ? undefined : joined(this.#brought, events);
     if (ended) {
