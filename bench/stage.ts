@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import root from '../package.json' with { type: 'json' };
 import {
   startPostgres,
   type TestPostgres,
@@ -54,9 +55,9 @@ export class Stage implements AsyncDisposable {
     return path;
   }
 
-  /** The server as people run it: the command, in a separate process. */
+  /** The server as people run it: what `npm start` runs, in a separate process. */
   async server(options: ServerProcessOptions): Promise<ServerProcess> {
-    const server = this.#stack.use(new ServerProcess({ program: FROM_SOURCE, ...options }));
+    const server = this.#stack.use(new ServerProcess({ program: npmStart(), ...options }));
     await server.start();
     return server;
   }
@@ -126,6 +127,13 @@ export class Stage implements AsyncDisposable {
     this.#ended ??= this.#stack.disposeAsync();
     return this.#ended;
   }
+}
+
+/** The command with the flags for Node that `npm start` gives it. */
+function npmStart(): string[] {
+  const flags = root.scripts.start.split(' ').filter((word) => word.startsWith('--'));
+  const [node, command] = FROM_SOURCE;
+  return [node!, ...flags, command!];
 }
 
 async function failOnExit(child: ChildProcess, file: string): Promise<never> {
