@@ -3,11 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
 import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
 
+const KB = 1000;
 const KEYS = { API_SERVER_KEYS: 'ada:key-of-ada-0123456789,eve:key-of-eve-0123456789' };
 
 let dir: string;
@@ -26,10 +27,13 @@ beforeAll(async () => {
   writeFileSync(join(dir, 'large'), Buffer.alloc(2_000_000));
   mkdirSync(join(dir, 'big'));
   writeFileSync(join(dir, 'big', 'file'), Buffer.alloc(2_000_000));
+  mkdirSync(join(dir, 'half'));
+  writeFileSync(join(dir, 'half', 'file'), Buffer.alloc(500 * KB));
   const directories = {
     app: { path: app },
     private: { path: app, mode: 'copy', keys: ['eve'] },
     big: { path: join(dir, 'big') },
+    half: { path: join(dir, 'half') },
     gone: { path: join(dir, 'gone') },
     file: { path: join(dir, 'large') },
   };
@@ -89,4 +93,54 @@ test.each([
   expect(error_code).toBe('workspace_setup');
   expect(error).toMatch(/^workspace\.directory: /);
   expect(error).toMatch(message);
+});
+
+describe('the limits are for all parts together', () => {
+  const half = { directory: 'half' };
+  const tar = execFileSync('bash', ['-c', 'cd "$(mktemp -d)"; head -c 300000 /dev/zero > z; tar cz z; rm z']);
+  const archives = { archives: [{ path: '.', content: tar.toString('base64'), encoding: 'base64' }] };
+  const files = { files: [{ path: 'f', content: 'x'.repeat(300 * KB) }] };
+
+  test.each([
+    ['a directory and an archive', { ...half, ...archives }],
+    ['a directory and a file', { ...half, ...files }],
+    ['an archive and a file', { ...archives, ...files }],
+  ])('%s fit', async (_, workspace) => {
+    await endsAs(ada, await ada.create(look('true'), { workspace }), 'run.completed');
+  });
+
+  test('the three of them do not, and the last one is named', async () => {
+    const runId = await ada.create(look('true'), { workspace: { ...half, ...archives, ...files } });
+    const { error, error_code } = await endsAs(ada, runId, 'run.failed');
+    expect([error_code, error]).toEqual([
+      'workspace_setup',
+      expect.stringMatching(/^workspace\.files: .*bytes/),
+    ]);
+  });
+});
+
+test('a run that was queued when the operator took the directory from its key does not get it', async () => {
+  const directories = (keys: string[]) => ({
+    TALARIA_DIRECTORIES: JSON.stringify({ private: { path: join(dir, 'app'), keys } }),
+  });
+  await using queued = await ServerWithModel.start({
+    ...KEYS,
+    ...directories(['ada', 'eve']),
+    TALARIA_MAX_CONCURRENT_RUNS: '1',
+  });
+  const as = (key: string) => new Api(queued.server.url, `key-of-${key}-0123456789`);
+  await as('eve').create(script([{ gate: 'busy', text: 'done' }]));
+  await queued.model.waitingAt('busy');
+  const workspace = { directory: 'private' };
+  const ofAda = await as('ada').create(look('cat file'), { workspace });
+  const ofEve = await as('eve').create(look('cat file'), { workspace });
+  await queued.server.kill();
+  queued.model.open('busy');
+  await queued.server.start(directories(['eve']));
+  const { error, error_code } = await endsAs(as('ada'), ofAda, 'run.failed');
+  expect([error_code, error]).toEqual([
+    'workspace_setup',
+    "workspace.directory: the server has no directory 'private' any more",
+  ]);
+  await endsAs(as('eve'), ofEve, 'run.completed');
 });

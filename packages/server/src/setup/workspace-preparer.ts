@@ -26,6 +26,7 @@ import type { SetupFile, WorkspaceSetup } from '../journal/workspace-setup.ts';
 import { ArchiveError } from './archives/archive-entry.ts';
 import { checkedEntries } from './archives/checked-entries.ts';
 import { openArchive } from './archives/open-archive.ts';
+import { isAllowed } from './directory-mounts.ts';
 import { CloneError, clone, type RunCommand } from './git/clone.ts';
 import { fileEntries, sourceOf } from './setup-contents.ts';
 
@@ -34,7 +35,7 @@ const MAX_RATIO = 200;
 const FREE_BYTES = 64 * 1024 * 1024;
 
 export interface SetupLimits {
-  /** Of all files that are brought in. */
+  /** Of all files that are brought in, whichever part they come with. What git fetches counts as work of the run. */
   maxBytes: number;
   /** Files, directories and links. */
   maxEntries: number;
@@ -43,6 +44,8 @@ export interface SetupLimits {
 /** What is different for each run. */
 export interface RunSetup {
   runId: string;
+  /** The name of the API key. */
+  owner: string;
   setup: WorkspaceSetup;
   /** Creates the workspace from the files of another run. */
   inherit?: (() => Promise<void>) | undefined;
@@ -73,7 +76,7 @@ export class WorkspacePreparer {
   }
 
   /** Rejects with a `RunFailure`, or with the reason of the signal. No slot may hold the workspace. */
-  async prepare({ runId, setup, inherit, run, signal }: RunSetup): Promise<void> {
+  async prepare({ runId, owner, setup, inherit, run, signal }: RunSetup): Promise<void> {
     const { backend, limits, log } = this.#options;
     const startedAt = performance.now();
     const left = { ...limits };
@@ -83,8 +86,8 @@ export class WorkspacePreparer {
       await inherit?.();
       return (await backend.openWriter(runId, { create: true }))!;
     });
-    const { directory } = setup;
-    if (directory !== undefined) {
+    if (setup.directory !== undefined) {
+      const directory = { name: setup.directory, owner };
       await this.#part('workspace.directory', signal, () => this.#copy(writer, directory, left, signal));
     }
     for (const [i, git] of (setup.git ?? []).entries()) {
@@ -102,16 +105,22 @@ export class WorkspacePreparer {
     log.info({ runId, durationMs, entries }, 'the workspace of the run is prepared');
   }
 
-  async #copy(writer: WorkspaceWriter, name: string, left: SetupLimits, signal: AbortSignal): Promise<void> {
+  async #copy(
+    writer: WorkspaceWriter,
+    { name, owner }: { name: string; owner: string },
+    left: SetupLimits,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { directories, log } = this.#options;
-    const path = directories.find((known) => known.name === name)?.path;
+    // The operator may have changed the configuration since the run was accepted.
+    const path = directories.find((known) => known.name === name && isAllowed(known, owner))?.path;
     const root = path === undefined ? undefined : await realpath(path).catch(() => undefined);
     if (root === undefined) throw new MissingDirectory(`the server has no directory '${name}' any more`);
     const { maxBytes, maxEntries } = left;
-    const packed = packDirectory(root, { maxBytes, maxEntries, signal });
-    const { entries, omitted } = await writer.merge(packed, { signal });
+    const onEntry = (size: number) => take(left, size);
+    const packed = packDirectory(root, { maxBytes, maxEntries, onEntry, signal });
+    const { omitted } = await writer.merge(packed, { signal });
     failpoint('setup.after-part');
-    left.maxEntries -= entries;
     // Sockets and FIFOs; a copy of them would be of no use.
     if (omitted > 0) log.warn({ directory: name, omitted }, 'entries of a directory could not be copied');
   }
@@ -180,10 +189,14 @@ async function* counted(
   left: SetupLimits,
 ): AsyncGenerator<TreeEntry, void> {
   for await (const entry of entries) {
-    left.maxEntries -= 1;
-    left.maxBytes -= entry.size;
+    take(left, entry.size);
     yield entry;
   }
+}
+
+function take(left: SetupLimits, size: number): void {
+  left.maxEntries -= 1;
+  left.maxBytes -= size;
 }
 
 /** For the client; undefined if it is not the client's business. */

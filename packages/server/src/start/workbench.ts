@@ -219,6 +219,7 @@ export class Workbench {
             const inherit = inherited && (() => this.#inherit(checkpoints, inherited, signal));
             await this.#preparer(blobs).prepare({
               runId,
+              owner: claim.run.owner,
               setup,
               inherit,
               run: this.#commandOf(runId),

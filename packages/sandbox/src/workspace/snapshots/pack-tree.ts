@@ -4,7 +4,7 @@ import { createZstdCompress } from 'node:zlib';
 import { fromBytes, gathered } from '../artifacts/archive.ts';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
 import { encodeSnapshot } from './snapshot-format.ts';
-import { COMPRESSION, takeSnapshot } from './take-snapshot.ts';
+import { COMPRESSION, type TakeOptions, takeSnapshot } from './take-snapshot.ts';
 
 export interface PackOptions {
   signal?: AbortSignal | undefined;
@@ -17,12 +17,7 @@ export function packTree(entries: AsyncIterable<TreeEntry>, { signal }: PackOpti
   return signal === undefined ? packed : addAbortSignal(signal, packed);
 }
 
-export interface PackDirectoryOptions extends PackOptions {
-  maxBytes?: number | undefined;
-  maxEntries?: number | undefined;
-}
-
 /** A directory of this machine, with links as links. Over a limit the stream fails with `artifact_too_large`. */
-export function packDirectory(dir: string, options: PackDirectoryOptions = {}): Readable {
+export function packDirectory(dir: string, options: TakeOptions = {}): Readable {
   return takeSnapshot(() => dir, options);
 }

@@ -14,14 +14,13 @@ export const COMPRESSION = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
-interface TakeOptions extends SnapshotOptions {
+export interface TakeOptions extends SnapshotOptions {
   maxEntries?: number | undefined;
+  /** Of each entry that is packed, the bytes of its content. */
+  onEntry?: ((size: number) => void) | undefined;
 }
 
-export function takeSnapshot(
-  place: WorkspacePlace,
-  { maxBytes = Infinity, maxEntries = Infinity, signal }: TakeOptions,
-): Readable {
+export function takeSnapshot(place: WorkspacePlace, { signal, ...limits }: TakeOptions): Readable {
   const stop = new AbortController();
   let omitted = 0;
   const entries = treeEntries(
@@ -33,7 +32,7 @@ export function takeSnapshot(
       },
     },
   );
-  const kept = limited(entries, maxBytes, maxEntries);
+  const kept = limited(entries, limits);
   const bytes = fromBytes(gathered(encodeSnapshot(kept, () => omitted)), () => stop.abort());
   // A failure on either side ends both; the reader of the stream gets it.
   const packed = pipeline(bytes, createZstdCompress(COMPRESSION), () => {});
@@ -42,14 +41,14 @@ export function takeSnapshot(
 
 async function* limited(
   entries: AsyncIterable<TreeEntry>,
-  maxBytes: number,
-  maxEntries: number,
+  { maxBytes = Infinity, maxEntries = Infinity, onEntry }: TakeOptions,
 ): AsyncGenerator<TreeEntry, void> {
   let [bytes, count] = [0, 0];
   for await (const entry of entries) {
     if (++count > maxEntries) throw tooLarge(`There are more than ${maxEntries} entries`);
     bytes += entry.size;
     if (bytes > maxBytes) throw tooLarge(`The files are over ${maxBytes} bytes`);
+    onEntry?.(entry.size);
     yield entry;
   }
 }

@@ -21,7 +21,8 @@ export const workspaceSettings = {
     kind: integer({ min: 1, max: MAX_MB }),
     default: 2048,
     group: 'Sandbox and approvals',
-    about: 'how much the files and unpacked archives that a run begins with may be together',
+    about:
+      'how much the files, the unpacked archives and the copied directory that a run begins with may be together',
   }),
   workspaceSetupEntries: define({
     env: 'TALARIA_WORKSPACE_SETUP_ENTRIES',
