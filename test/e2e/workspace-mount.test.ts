@@ -138,6 +138,46 @@ test('the next run of its session continues in it; forks work on a copy', async 
   expect(read('a.txt')).toBe('one\nfirst\nsecond\n');
 });
 
+test('a fork of a run that has not begun in it works on a copy of it', async () => {
+  const first = await world.api.create(script([{ gate: 'first', text: 'done' }]), MOUNT);
+  await world.model.waitingAt('first');
+  const second = await world.api.create(commands('ls'), MOUNT);
+  await endsAs(world.api, second, 'run.failed');
+  project.write('by-hand', 'later\n');
+  const input = commands('cat a.txt by-hand; rm -r *');
+  const fork = await world.api.post<RunCreated>(`/v1/runs/${second}/fork`, { input });
+  expect(await printed(fork.body.run_id)).toBe('one\nlater\n');
+  expect(readdirSync(project.path).sort()).toEqual(['a.txt', 'by-hand', 'src']);
+  world.model.open('first');
+  await endsAs(world.api, first, 'run.completed');
+});
+
+test('calls of a run whose directory disappears say so, and nothing else of it is lost', async () => {
+  const prompt = script([
+    { tools: [terminal('echo two >> a.txt')] },
+    { gate: 'gone', tools: [terminal('cat a.txt')] },
+    { text: 'done' },
+  ]);
+  const runId = await world.api.create(prompt, MOUNT);
+  await world.model.waitingAt('gone');
+  rmSync(project.path, { recursive: true });
+  world.model.open('gone');
+  const { frames } = await endsAs(world.api, runId, 'run.completed');
+  expect(ofKind(frames, 'tool.completed').at(-1)).toMatchObject({
+    error: true,
+    preview: expect.stringContaining('The directory of the workspace was moved or deleted'),
+  });
+  expect(JSON.stringify(frames)).not.toContain(project.path);
+  const { body: diff } = await world.api.get<RunDiff>(`/v1/runs/${runId}/diff`);
+  expect(diff.data.map(({ path, status }) => [path, status])).toEqual([['a.txt', 'modified']]);
+  const [made] = frames.filter(({ event }) => event.event === 'tool.completed');
+  const then = `/v1/runs/${runId}/artifacts/content?path=a.txt&at=${made!.id}`;
+  expect((await world.api.get(then)).body).toBe('one\ntwo\n');
+  const input = commands('cat a.txt');
+  const fork = await world.api.post<RunCreated>(`/v1/runs/${runId}/fork`, { input });
+  expect(await printed(fork.body.run_id)).toBe('one\ntwo\n');
+});
+
 test('nothing of the host beside it is reached through it', async () => {
   symlinkSync('/etc/hostname', join(project.path, 'out'));
   symlinkSync('..', join(project.path, 'up'));

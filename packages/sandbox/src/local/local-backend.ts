@@ -6,6 +6,7 @@
  * and stopping first end what runs; its results are `aborted`.
  */
 import { randomUUID } from 'node:crypto';
+import { lstat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from '../artifacts.ts';
 import type {
@@ -515,7 +516,9 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
       defaultTimeoutS: timeoutS ?? this.defaultTimeoutS,
       maxTimeoutS: Math.min(timeoutS ?? LONGEST_TIMEOUT_S, LONGEST_TIMEOUT_S),
       signal: controller.signal,
-    }).catch(describeFailure);
+    })
+      .catch(describeFailure)
+      .then((outcome) => nameMissing(outcome, slot.workspace));
     slot.executions.set(controller, execution);
     try {
       return await execution;
@@ -533,6 +536,14 @@ function describeFailure(error: Error): ToolOutcome {
   if (error instanceof WorkspacePathError) return failure(diskIsFull(error), error.message);
   if (error instanceof ProcessError) return failure(undefined, error.message);
   return failure('backend_down', `The local backend failed: ${error.message}`);
+}
+
+/** Whoever owns a mounted directory can move or delete it. The failure would name its path, which no client may know. */
+async function nameMissing(outcome: ToolOutcome, { dir }: Workspace): Promise<ToolOutcome> {
+  if (outcome.metadata.failure !== 'backend_down') return outcome;
+  const stats = await lstat(dir).catch(() => undefined);
+  if (stats?.isDirectory()) return outcome;
+  return failure('backend_down', 'The directory of the workspace was moved or deleted on its machine.');
 }
 
 function diskIsFull({ cause }: WorkspacePathError): FailureReason | undefined {

@@ -103,6 +103,26 @@ function describeMounts(kind: Isolation['kind']): void {
     });
   });
 
+  test('a call in a directory that is gone says so without its path, and works again when it is back', async () => {
+    await bash('echo more >> README.md');
+    renameSync(dir, `${dir}-moved`);
+    const calls = [
+      ['bash', { command: 'cat README.md' }],
+      ['read_file', { path: 'README.md' }],
+      ['write_file', { path: 'new', content: 'x' }],
+      ['search_files', { pattern: 'more' }],
+    ] as const;
+    const results = await backend.executeBatch(calls.map(([tool, args]) => [slot, tool, args]));
+    for (const [i, result] of results.entries()) {
+      expect(result, calls[i]![0]).toMatchObject({ success: false });
+      expect((result as ExecutionResult).error, calls[i]![0]).not.toContain(base);
+    }
+    expect(results[0]).toMatchObject({ error: expect.stringContaining('moved or deleted') });
+    expect(existsSync(dir)).toBe(false);
+    renameSync(`${dir}-moved`, dir);
+    expect((await bash('cat README.md')).output).toBe('hello\nmore\n');
+  });
+
   test('a restarted backend finds it again, and a capture says what changed in it', async () => {
     const before = await backend.captureWorkspace(RUN);
     await bash('echo changed > README.md');
