@@ -128,6 +128,20 @@ describe('a fork', () => {
     expect(await printed(world.api, original)).toBe('later\n');
   });
 
+  test('of a turn that waits for the one before it has the files of the session as they are now', async () => {
+    const session = { session_id: `s-${randomUUID()}` };
+    await source(world.api, session);
+    const gate = `gate-${randomUUID()}`;
+    const busy = script([{ tools: [terminal('echo busy > busy')] }, { gate, text: 'done' }]);
+    const running = await world.api.create(busy, session);
+    await world.model.waitingAt(gate);
+    const waiting = await world.api.create(look(), session);
+    expect(await found(world.api, waiting, undefined, 'ls')).toBe('d\n');
+    world.model.open(gate);
+    await endsAs(world.api, running, 'run.completed');
+    expect(await found(world.api, waiting, undefined, 'ls')).toBe('busy\nd\n');
+  });
+
   test('is refused where the files were not kept', async () => {
     await using server = await ServerWithModel.start({ TALARIA_CHECKPOINT_MAX_BYTES: '4096' });
     const large = 'head -c 5000 /dev/urandom > large';

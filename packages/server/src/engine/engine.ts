@@ -24,7 +24,7 @@ import { ApprovalLists } from './approval-lists.ts';
 import { expectOwn, findRun } from './run-access.ts';
 import { RunCreation, type RunCreationOptions } from './run-creation.ts';
 import { RunFeed } from './run-feed.ts';
-import { RunForks } from './run-forks.ts';
+import { RunForks, type RunForksOptions } from './run-forks.ts';
 import { RunLists } from './run-lists.ts';
 import { NO_WORK, type Workload } from './run-work.ts';
 import { SessionAccess } from './session-access.ts';
@@ -38,7 +38,8 @@ const LOG_CHARS = 1_000_000;
 export interface EngineOptions
   extends Omit<WorkspaceAccessOptions, 'journal'>,
     Pick<SubmissionsOptions, 'contextTokens' | 'clientSettings' | 'resolveRequest' | 'chooseWebhook'>,
-    Pick<RunCreationOptions, 'maxQueuedRuns' | 'owners' | 'pace'> {
+    Pick<RunCreationOptions, 'maxQueuedRuns' | 'owners' | 'pace'>,
+    Pick<RunForksOptions, 'sharesSessionFiles'> {
   journal: Journal;
   /** The agent name that runs are shown with. */
   modelName: string;
@@ -94,6 +95,7 @@ export class Engine {
       mask,
       resolveRequest: options.resolveRequest,
       checkpoints: options.checkpoints,
+      sharesSessionFiles: options.sharesSessionFiles,
     });
     this.lists = new RunLists(journal, modelName);
     this.workspaces = new WorkspaceAccess(options);

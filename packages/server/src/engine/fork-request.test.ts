@@ -149,4 +149,9 @@ describe('the terms of a fork', () => {
     expect(fork([accepted({ workspace }), claimedRecord()]).workspace).toEqual(workspace);
     expect(fork([accepted({ workspace }), claimedRecord(), prepared]).workspace).toBeUndefined();
   });
+
+  test('have a copy of a directory that the run was about to work in', () => {
+    const workspace = { mount: 'app' };
+    expect(fork([accepted({ workspace }), claimedRecord()]).workspace).toEqual({ directory: 'app' });
+  });
 });

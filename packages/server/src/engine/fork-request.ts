@@ -5,6 +5,7 @@
  * - The terms are those of the time, with the changes that the client asks for. What is about one request of a client
  *   (its trace, that somebody waits for the answer) stays behind, and so does what the workspace began with: the files
  *   of a fork are those of the time, unless they were not in place by then.
+ * - A fork never works in a directory of the operator. If the other run was about to, the fork begins with a copy.
  */
 import type { Content } from '@talaria/protocol';
 import type { ForkPoint } from '../agent/fork-point.ts';
@@ -13,6 +14,7 @@ import { forkNotice } from '../agent/tools/fork-notice.ts';
 import type { Message } from '../journal/messages.ts';
 import type { ForkSource, Inherited, RunRequest } from '../journal/records.ts';
 import { withSessionPrompt } from '../journal/run-terms.ts';
+import type { WorkspaceSetup } from '../journal/workspace-setup.ts';
 
 export interface ForkChanges {
   /** The next message of the user, and its shown form. */
@@ -45,11 +47,15 @@ export function toForkRequest(
     ...(skipped === 0 ? {} : { skipped }),
     ...(told === undefined ? {} : { instructions: told }),
     ...(clientTools && { client_tools: isChoiceSpent ? { ...clientTools, choice: 'auto' } : clientTools }),
-    ...(workspace === undefined || progress.isPrepared ? {} : { workspace }),
+    ...(workspace === undefined || progress.isPrepared ? {} : { workspace: copying(workspace) }),
     ...(next === undefined ? {} : { shown_input: next.shown }),
     forked_from: { ...source, pos },
     inherited: inheritedFrom(progress, next?.input),
   };
+}
+
+function copying({ mount, ...parts }: WorkspaceSetup): WorkspaceSetup {
+  return mount === undefined ? parts : { ...parts, directory: mount };
 }
 
 function inheritedFrom(progress: Progress, input: Content | undefined): Inherited {

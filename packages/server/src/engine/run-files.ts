@@ -17,12 +17,13 @@ import {
   isMissed,
   type KeptSessionFiles,
 } from '../journal/checkpoints.ts';
-import { type Holder, runHolder, sessionHolder } from '../journal/contents.ts';
+import { runHolder } from '../journal/contents.ts';
 import type { AppendOptions, Claim, Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { NewRecord } from '../journal/records.ts';
 import type { WorkspaceSetup } from '../journal/workspace-setup.ts';
 import type { CallOutcome, RecoveredWorkspace } from './recovered-workspace.ts';
+import { type FoundFiles, findSessionFiles } from './session-files.ts';
 
 /** What a run begins with: the files of another one, and over them what its client asked for. */
 export interface FirstFiles {
@@ -217,22 +218,14 @@ export class FilesOfRun {
 
   async #filesOfSession(): Promise<Checkpoint | undefined> {
     const { claim, journal, sharesSessionFiles } = this.#options;
-    const { owner, sessionId } = claim.run;
     const { request } = this.#progress;
-    if (!sharesSessionFiles || request?.session_named !== true || request.workspace?.fresh === true)
-      return undefined;
-    const kept = await journal.sessions.files(owner, sessionId);
-    if (kept !== undefined) return this.#take(sessionHolder(owner, sessionId), kept.checkpoint);
-    // A run without a named session leaves nothing in one; while it is kept, another run can continue it by its id.
-    const previous = await journal.previousTurn(claim.run);
-    if (previous === undefined) return undefined;
-    const records = await journal.readCheckpoints(previous);
-    const last = records.findLast((record) => !isMissed(record));
-    return last && !isMissed(last) ? this.#take(runHolder(previous), last) : undefined;
+    if (!sharesSessionFiles || request === undefined) return undefined;
+    const found = await findSessionFiles(journal, claim.run, request);
+    return found && this.#take(found);
   }
 
   /** Undefined if the holder was deleted meanwhile. */
-  async #take(from: Holder, checkpoint: Checkpoint): Promise<Checkpoint | undefined> {
+  async #take({ holder: from, checkpoint }: FoundFiles): Promise<Checkpoint | undefined> {
     const { claim, journal } = this.#options;
     const blobIds = await journal.contents.heldBy(from);
     try {

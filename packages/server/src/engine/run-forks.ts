@@ -27,6 +27,7 @@ import { toForkRequest } from './fork-request.ts';
 import { findRun } from './run-access.ts';
 import { type Idempotency, type RunCreation, toKey } from './run-creation.ts';
 import { findContext, lacksContext } from './session-context.ts';
+import { type FoundFiles, findSessionFiles } from './session-files.ts';
 import { shownInput } from './shown-input.ts';
 
 export interface RunForksOptions {
@@ -41,6 +42,8 @@ export interface RunForksOptions {
   resolveRequest: ResolveRequest;
   /** Undefined if the server keeps none. */
   checkpoints: Checkpoints | undefined;
+  /** Whether the runs of a session continue with each other's files. */
+  sharesSessionFiles: boolean;
 }
 
 /** What a fork needs beside its id and its owner. */
@@ -98,35 +101,47 @@ export class RunForks {
     const { next, files, blobs } = await this.#readInput(source.owner, input);
     const from = { run_id: source.runId, seq: seq === -1 ? null : seq };
     const request = toForkRequest(point, from, { next, instructions });
-    const checkpoint = this.#filesAt(log, point);
+    const found = await this.#filesAt(source, log, point);
     const held = [
       ...setupBlobs(source.runId, request.workspace),
-      ...(await this.#checkpointBlobs(source.runId, checkpoint)),
+      ...(found === undefined ? [] : await this.#checkpointBlobs(found)),
       ...blobs,
     ];
     return {
-      request: withFiles(inheriting(request, checkpoint), files),
+      request: withFiles(inheriting(request, found?.checkpoint), files),
       blobs: [...new Map(held.map((blob) => [blob.blobId, blob])).values()],
       sessionFork: sessionOf(source, request),
     };
   }
 
   /** The files of the run at that point; undefined if it had none. */
-  #filesAt(log: readonly LogRecord[], { pos, progress }: ForkPoint): Checkpoint | undefined {
+  async #filesAt(
+    source: StoredRun,
+    log: readonly LogRecord[],
+    { pos, progress }: ForkPoint,
+  ): Promise<FoundFiles | undefined> {
+    const { checkpoints, journal, sharesSessionFiles } = this.#options;
+    const { request } = progress;
     const records = log.flatMap((record) =>
       record.event === 'workspace.checkpointed' ? [record.private] : [],
     );
-    const found = checkpointAt(records, pos) ?? progress.request?.inherited?.files;
-    const { checkpoints } = this.#options;
-    if (checkpoints === undefined ? hasCalled(progress) : found !== undefined && isMissed(found)) {
+    const checkpoint = checkpointAt(records, pos) ?? request?.inherited?.files;
+    if (checkpoints === undefined ? hasCalled(progress) : checkpoint !== undefined && isMissed(checkpoint)) {
       throw new TalariaError('checkpoint_gone');
     }
-    return checkpoints === undefined || found === undefined || isMissed(found) ? undefined : found;
+    if (checkpoints === undefined) return undefined;
+    if (checkpoint !== undefined && !isMissed(checkpoint)) {
+      return { checkpoint, holder: runHolder(source.runId) };
+    }
+    // A run looks for the files of its session when it is claimed for the first time, and records what it finds.
+    const hasLooked = log.some(({ event }) => event === 'run.claimed');
+    if (hasLooked || !sharesSessionFiles || request === undefined) return undefined;
+    return findSessionFiles(journal, source, request);
   }
 
-  async #checkpointBlobs(runId: string, checkpoint: Checkpoint | undefined): Promise<HeldBlob[]> {
-    const blobIds = checkpoint && (await this.#options.checkpoints?.blobsOf(checkpoint));
-    return (blobIds ?? []).map((blobId) => ({ blobId, from: runHolder(runId) }));
+  async #checkpointBlobs({ checkpoint, holder: from }: FoundFiles): Promise<HeldBlob[]> {
+    const blobIds = await this.#options.checkpoints?.blobsOf(checkpoint);
+    return (blobIds ?? []).map((blobId) => ({ blobId, from }));
   }
 
   /** The message as the model gets it, and its files for the workspace. */

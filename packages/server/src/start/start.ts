@@ -163,6 +163,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     openWriter,
     findElsewhere: async (runId) => peers?.findElsewhere(runId),
     checkpoints: config.checkpoints ? new StoredCheckpoints({ journal, blobs }) : undefined,
+    sharesSessionFiles: config.sessionWorkspace === 'shared',
     resolveRequest: (owner, request) =>
       resolveRequest(owner, request, { files: journal.files, directories: config.directories }),
     chooseWebhook: (request) => chooseWebhook(request, webhooks),

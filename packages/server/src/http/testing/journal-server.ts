@@ -32,6 +32,7 @@ export function createJournalServer(
     maxQueuedRuns: 1,
     owners: 1,
     contextTokens: 0,
+    sharesSessionFiles: true,
     secrets,
     openWorkspace: async () => undefined,
     openWriter: async () => undefined,
