@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { ChangedFile } from '@talaria/client';
 import { json, serve, type TestServer } from '../../../../client/src/testing/test-server.ts';
 
@@ -22,6 +23,8 @@ export interface RunDirectories {
   /** In place of what changed. */
   data?: Partial<ChangedFile>[];
   truncated?: boolean;
+  /** In place of the patch of a path. */
+  patch?: (path: string) => Iterable<Buffer>;
 }
 
 export function serveRunFiles(run: RunDirectories): Promise<TestServer> {
@@ -37,8 +40,10 @@ export function serveRunFiles(run: RunDirectories): Promise<TestServer> {
     else if (route === '/artifacts/content') {
       sendFile(response, sides.get(searchParams.get('at') ?? '')!, path);
     } else if (route !== '/diff') refuse(response, 404, 'not_found');
-    else if (searchParams.get('format') === 'patch') response.end(patchOf(run, path));
-    else {
+    else if (searchParams.get('format') === 'patch') {
+      if (run.patch === undefined) response.end(patchOf(run, path));
+      else Readable.from(run.patch(path)).pipe(response);
+    } else {
       const { data = changesOf(run), truncated = false } = run;
       json(response, 200, { object: 'list', run_id: RUN_ID, ...SEQS, data, truncated });
     }

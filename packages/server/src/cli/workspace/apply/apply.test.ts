@@ -20,6 +20,8 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../main.ts';
 import { RUN_ID, type RunDirectories, serveRunFiles, treeOf } from '../../testing/serve-run-files.ts';
 import { TestTerminal } from '../../testing/test-terminal.ts';
+import { carryOut } from './carry-out.ts';
+import { LocalFiles } from './local-files.ts';
 
 let root: string;
 let start: string;
@@ -154,6 +156,34 @@ describe('a conflict', () => {
       'a is in the way: it is not a directory',
     ],
     ['a link above it', ':', 'mkdir a; echo theirs > a/b', 'mkdir ../out; ln -s ../out a', 'a is in the way'],
+    [
+      'a directory in place of a file',
+      'echo a > a',
+      'echo theirs > a',
+      'rm a; mkdir a',
+      'it was deleted here',
+    ],
+    [
+      'a directory with files in place of a file',
+      'echo a > a',
+      'echo theirs > a',
+      'rm a; mkdir a; touch a/mine',
+      'a directory is in the way here, with a/mine',
+    ],
+    [
+      'a link in place of a file that the run deleted',
+      'echo a > a',
+      'rm a',
+      'ln -sf other a',
+      'the run deleted it, and it was changed here',
+    ],
+    [
+      'a link in place of the directory of a file',
+      'mkdir a; echo a > a/b',
+      'echo theirs > a/b',
+      'mv a ../moved; ln -s ../moved a',
+      'a is in the way: it is not a directory',
+    ],
     ['a FIFO', 'echo a > a', 'echo theirs > a', 'rm a; mkfifo a', 'neither a file nor a link'],
   ])('%s is reported, and nothing is applied', async (_, before, theirs, mine, message) => {
     begin(`${before}; echo x > other`);
@@ -244,6 +274,58 @@ describe('a hostile run', () => {
     const { code, err } = await apply();
     expect([code, err]).toEqual([0, 'Left out (a link that leads out of the directory): out\n']);
     expect([...treeOf(ours).keys()].sort()).toEqual(['d/in', 'ok']);
+  });
+});
+
+describe('a lying server', () => {
+  const link = { path: 'm', status: 'added', mode: '120000' } as const;
+  const below = { path: 'm/x', status: 'added', mode: '100644' } as const;
+
+  /** A link of the user leads out of the directory, and one of the run to that link. */
+  async function lie(data: NonNullable<RunDirectories['data']>): Promise<{ code: number; err: string }> {
+    shell(ours, 'mkdir ../out; ln -s ../out away');
+    shell(now, 'echo x > ../out/x; ln -s away m; echo good > good');
+    return apply(['--keep-mine'], { data: [{ path: 'good', status: 'added' }, ...data] });
+  }
+
+  test.each<[string, NonNullable<RunDirectories['data']>, string]>([
+    ['a file below a link', [link, below], 'm/x, which lies below m'],
+    ['a file below a file', [{ ...link, path: 'good/y' }], 'good/y, which lies below good'],
+    ['a link and a file of one name', [link, { ...below, path: 'm' }], 'a path twice: m'],
+    ['a mode of a file below a link', [link, { ...below, status: 'modified' }], 'm/x, which lies below m'],
+  ])('that names %s gets nothing applied', async (_, data, message) => {
+    const { code, err } = await lie(data);
+    expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+    expect(readdirSync(ours)).toEqual(['away']);
+  });
+
+  test('that sends endless text for a link is cut off', async () => {
+    shell(now, 'ln -s x m');
+    const endless = (function* () {
+      for (;;) yield Buffer.alloc(65_536, 'x');
+    })();
+    const { code, err } = await apply([], { patch: () => endless });
+    expect([code, err]).toEqual([1, expect.stringContaining('too much about the link m')]);
+  });
+
+  test('gets no file written through a link, also not through one that came with it', async () => {
+    shell(now, 'mkdir d; echo x > d/x');
+    shell(root, 'mkdir out');
+    const change = {
+      path: 'd/x',
+      action: 'write',
+      entry: { type: 'file', sha256: '', executable: false },
+    } as const;
+    const staged = (name: string) => join(ours, '.talaria-apply-1', name);
+    mkdirSync(dirname(staged('1')));
+    writeFileSync(staged('2'), 'x');
+    // On a file system that does not mind the case, `D` is `d`.
+    const changes = [
+      { ...change, path: 'd', entry: { type: 'symlink', target: '../out' } as const, copy: staged('1') },
+      { ...change, copy: staged('2') },
+    ].map((one) => ({ ...one, seen: undefined, isNew: true }));
+    await expect(carryOut(changes, new LocalFiles(ours))).rejects.toThrow(/d is no directory by now/);
+    expect(readdirSync(join(root, 'out'))).toEqual([]);
   });
 });
 

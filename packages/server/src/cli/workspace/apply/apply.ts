@@ -19,6 +19,7 @@ import { shownPath } from '../../text/shown-path.ts';
 import { orUnsupported } from '../diff/unsupported.ts';
 import type { NotTaken } from '../not-taken.ts';
 import { type Applied, appliedJson, printApplied } from './applied.ts';
+import { assertTree } from './assert-tree.ts';
 import { carryOut } from './carry-out.ts';
 import { LocalFiles } from './local-files.ts';
 import { pathProblem, WHY_LEFT_OUT } from './path-problem.ts';
@@ -97,6 +98,7 @@ async function changedFiles(
     else if (problem === undefined) files.push(file);
     else leftOut.push({ path, reason: WHY_LEFT_OUT[problem] });
   }
+  assertTree(diff.data);
   return { diff, files, leftOut };
 }
 

@@ -5,6 +5,8 @@
  * - Each file arrives by being renamed, so it is the old or the new one, as a whole.
  * - First everything is removed, then written: a directory may become a file, and the other way round. After a kill in
  *   between, a new plan has what is left to do.
+ * - Nothing is written through a link, also not through one that has just been written: two names that differ in their case
+ *   may be one here.
  */
 import { constants } from 'node:fs';
 import { access, lstat, mkdir, open, readdir, rename, rmdir, stat, symlink, unlink } from 'node:fs/promises';
@@ -31,13 +33,29 @@ export async function carryOut(changes: readonly Change[], local: LocalFiles): P
   }
   for (const change of written) {
     const place = join(root, change.path);
-    await mkdir(dirname(place), { recursive: true });
+    await makeAbove(root, change.path);
     await removeEmpty(place);
     await rename(change.copy!, place);
     failpoint('apply.after-change');
   }
   for (const { path, action, entry } of changes) {
-    if (action === 'mode' && entry.type === 'file') await setExecutable(join(root, path), entry.executable);
+    if (action !== 'mode' || entry.type !== 'file') continue;
+    await makeAbove(root, path);
+    await setExecutable(join(root, path), entry.executable);
+  }
+}
+
+/** The directories above a path, as far as they do not exist yet. */
+async function makeAbove(root: string, path: string): Promise<void> {
+  for (const directory of above(path).reverse()) {
+    const place = join(root, directory);
+    await mkdir(place).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    if ((await lstat(place)).isDirectory()) continue;
+    throw new CommandError(
+      `${shownPath(path)} was not written: ${shownPath(directory)} is no directory by now. Some changes are made already`,
+    );
   }
 }
 

@@ -62,10 +62,26 @@ export class RunFiles {
     const { from_seq: from, to_seq: to } = this.#sides;
     const options = { signal: this.#signal, maxRetries: MAX_RETRIES };
     const response = await this.#client.runs.patch(this.#runId, { from, to, path }, options);
-    const { [side]: target } = linksInPatch(await response.text());
+    const { [side]: target } = linksInPatch(await textOf(response, path));
     if (target !== undefined) return { type: 'symlink', target };
     throw new CommandError(`The server does not say where the link ${shownPath(path)} leads`);
   }
+}
+
+/** A path has at most 4096 bytes. The patch has it at most twice. */
+const LINK_PATCH_BYTES = 64 * 1024;
+
+async function textOf({ body }: Response, path: string): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body ?? nothing()) {
+    length += piece.length;
+    if (length > LINK_PATCH_BYTES) {
+      throw new CommandError(`The server sends too much about the link ${shownPath(path)}`);
+    }
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
