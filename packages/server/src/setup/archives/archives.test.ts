@@ -273,10 +273,29 @@ with zipfile.ZipFile(os.environ['OUT'], 'w') as z:
     ['content that overlaps the directory', { name: 'n', content: 'xyz', compressedSize: 50 }, /overlaps/],
     ['another name in front of its content', { name: 'n', content: 'x', localName: 'm' }, /another name/],
     ['an offset behind its end', { name: 'n', content: 'x', offset: 1_000_000 }, /damaged/],
-    ['an offset to something else', { name: 'n', content: 'x', offset: 3 }, /damaged/],
+    ['an offset to something else', { name: 'n', content: 'x', offset: 36 }, /damaged/],
+    [
+      'a password that only its header names',
+      { name: 'n', local: { flags: 1 } },
+      /something else by the header/,
+    ],
+    ['strong encryption', { name: 'n', flags: 0x40 }, /encrypted/],
+    ['an encrypted directory', { name: 'n', flags: 0x2000 }, /encrypted/],
+    ['another method in its header', { name: 'n', content: 'x', local: { method: 8 } }, /by the header/],
+    ['another checksum in its header', { name: 'n', content: 'x', local: { crc: 1 } }, /by the header/],
+    ['another size in its header', { name: 'n', content: 'xyz', local: { size: 2 } }, /by the header/],
+    [
+      'a size that its header leaves to a field without it',
+      { name: 'n', local: { size: 0xffffffff } },
+      /directory/,
+    ],
+    ['bytes behind its compressed content', { name: 'n', content: 'xyz', method: 8, behind: 'x' }, /damaged/],
+    ['a directory with content', { name: 'd/', content: 'x' }, /directory "d\/" has content/],
+    ['a directory with another name in front of it', { name: 'd/', localName: 'e/' }, /another name/],
+    ['a directory that overlaps', { name: 'd/', compressedSize: 50 }, /overlaps/],
     ['damaged compression', { name: 'n', content: 'xyz', method: 8, raw: true }, /damaged/],
   ])('with %s is refused', async (_, entry, message) => {
-    await expect(unpack(zipOf(entry))).rejects.toThrow(message);
+    await expect(unpack(zipOf({ name: 'first' }, entry))).rejects.toThrow(message);
   });
 
   it('whose entries share their content is refused', async () => {
@@ -292,6 +311,82 @@ with zipfile.ZipFile(os.environ['OUT'], 'w') as z:
       /1999999 bytes/,
     );
     expect((await unpack(bomb)).get('f')?.content).toBe(content);
+  });
+
+  it('whose numbers follow the content is unpacked', async () => {
+    const streamed = zipOf({ name: 'a', content: 'x', local: { flags: 8, crc: 0, size: 0 } });
+    expect((await unpack(streamed)).get('a')?.content).toBe('x');
+  });
+
+  describe('whose end lies is refused', () => {
+    const good = zipOf({ name: 'a', content: 'x' }, { name: 'b', content: 'y' });
+    const end = good.length - 22;
+    const start = good.readUInt32LE(end + 16);
+    const changed = (change: (bytes: Buffer) => void) => {
+      const bytes = Buffer.from(good);
+      change(bytes);
+      return bytes;
+    };
+    const cut = (at: number, ...between: Buffer[]) =>
+      Buffer.concat([good.subarray(0, at), ...between, good.subarray(at)]);
+    /** What the large form adds in front of the end. */
+    const large = (
+      numbers: Partial<Record<'entries' | 'size' | 'start' | 'length', number>> = {},
+      gap = 0,
+    ) => {
+      const [record, locator] = [Buffer.alloc(56), Buffer.alloc(20)];
+      const { entries = 2, size = end - start, start: from = start, length = 44 } = numbers;
+      record.writeUInt32LE(0x06064b50, 0);
+      for (const [at, value] of [
+        [4, length],
+        [24, entries],
+        [32, entries],
+        [40, size],
+        [48, from],
+      ] as const) {
+        record.writeBigUInt64LE(BigInt(value), at);
+      }
+      locator.writeUInt32LE(0x07064b50, 0);
+      locator.writeBigUInt64LE(BigInt(end + gap), 8);
+      return cut(end, Buffer.alloc(gap), record, locator);
+    };
+
+    it.each<[string, () => Buffer]>([
+      ['with fewer entries than there are', () => changed((bytes) => bytes.writeUInt16LE(1, end + 10))],
+      ['with fewer entries on this disk', () => changed((bytes) => bytes.writeUInt16LE(1, end + 8))],
+      [
+        'with fewer entries in both places',
+        () =>
+          changed((bytes) => {
+            bytes.writeUInt16LE(1, end + 8);
+            bytes.writeUInt16LE(1, end + 10);
+          }),
+      ],
+      ['on another disk', () => changed((bytes) => bytes.writeUInt16LE(1, end + 4))],
+      ['with something between the directory and it', () => cut(end, Buffer.from('PK\x01\x02'))],
+      ['with something behind it', () => Buffer.concat([good, Buffer.from('x')])],
+      ['with other entries in the large form', () => large({ entries: 1 })],
+      ['with another size in the large form', () => large({ size: end - start - 1 })],
+      ['with another place in the large form', () => large({ start: start + 1 })],
+      ['with a large form that is longer than it is', () => large({ length: 45 })],
+      ['with something between the directory and the large form', () => large({}, 3)],
+    ])('%s', async (_, bytes) => {
+      await expect(unpack(bytes())).rejects.toThrow(/without a valid directory/);
+    });
+
+    it('but not where the large form says the same', async () => {
+      expect([...(await unpack(large())).keys()]).toEqual(['a', 'b']);
+      const saturated = large();
+      saturated.writeUInt32LE(0xffffffff, saturated.length - 6);
+      expect([...(await unpack(saturated)).keys()]).toEqual(['a', 'b']);
+    });
+  });
+
+  it('with something in front of its first entry is refused', async () => {
+    const first = zipOf({ name: 'hidden', content: 'x' });
+    const second = zipOf({ name: 'a', content: 'x', offset: first.length });
+    second.writeUInt32LE(second.readUInt32LE(second.length - 6) + first.length, second.length - 6);
+    await expect(unpack(Buffer.concat([first, second]))).rejects.toThrow(/in front of its first entry/);
   });
 
   it('without a directory, or with one that lies, is refused', async () => {
@@ -381,6 +476,10 @@ interface ZipPart {
   compressedSize?: number;
   localName?: string;
   offset?: number;
+  /** What the header in front of the content says, where that is something else. */
+  local?: { flags?: number; method?: number; crc?: number; size?: number };
+  /** Behind the compressed content, and counted as a part of it. */
+  behind?: string;
 }
 
 function zipOf(...parts: ZipPart[]): Buffer {
@@ -388,10 +487,16 @@ function zipOf(...parts: ZipPart[]): Buffer {
   let at = 0;
   for (const given of parts) {
     const { name, content = '', mode = 0o100644, flags = 0, method = 0, raw = false } = given;
-    const data = method === 8 && !raw ? deflateRawSync(content) : Buffer.from(content);
+    const packed = method === 8 && !raw ? deflateRawSync(content) : Buffer.from(content);
+    const data = Buffer.concat([packed, Buffer.from(given.behind ?? '')]);
     const local = Buffer.alloc(30);
     const localName = Buffer.from(given.localName ?? name);
     local.writeUInt32LE(0x04034b50, 0);
+    local.writeUInt16LE(given.local?.flags ?? flags, 6);
+    local.writeUInt16LE(given.local?.method ?? method, 8);
+    local.writeUInt32LE(given.local?.crc ?? given.crc ?? crc32(content), 14);
+    local.writeUInt32LE(given.compressedSize ?? data.length, 18);
+    local.writeUInt32LE(given.local?.size ?? given.size ?? content.length, 22);
     local.writeUInt16LE(localName.length, 26);
     const entry = Buffer.alloc(46);
     entry.writeUInt32LE(0x02014b50, 0);

@@ -1,4 +1,10 @@
-/** The central directory of a zip: where it is, and what it says about each entry. Also in the form for large files. */
+/**
+ * The central directory of a zip: where it is, and what it says about each entry. Also in the form for large files.
+ *
+ * Programs find the directory in different ways. Here only a zip is valid that leaves them no choice: the directory, what
+ * describes it in the large form, and the end follow each other without a gap, every number that is there twice is the same,
+ * and the directory has as many entries as it says, and nothing else.
+ */
 import { ArchiveError, type ArchiveSource } from './archive-entry.ts';
 
 const END = 0x06054b50;
@@ -11,7 +17,10 @@ const ENTRY = 0x02014b50;
 const ENTRY_BYTES = 46;
 const COMMENT_MAX = 0xffff;
 const EXTRA_64 = 0x0001;
-const [MAX_16, MAX_32] = [0xffff, 0xffffffff];
+const MAX_32 = 0xffffffff;
+const MAX_16 = 0xffff;
+/** A password, strong encryption, or a directory that is encrypted itself. */
+const ENCRYPTED = 0x0001 | 0x0040 | 0x2000;
 /** Names, extra fields and comments of as many entries as are unpacked. */
 const DIRECTORY_MAX = 64 * 1024 * 1024;
 
@@ -44,18 +53,42 @@ export async function findDirectory(source: ArchiveSource): Promise<DirectoryPla
   const tail = await read(source, tailStart, source.size);
   const at = findEnd(tail);
   if (at === undefined) throw broken();
-  const small = {
+  const small: EndNumbers = {
+    disk: tail.readUInt16LE(at + 4),
+    directoryDisk: tail.readUInt16LE(at + 6),
+    entriesHere: tail.readUInt16LE(at + 8),
     entries: tail.readUInt16LE(at + 10),
     size: tail.readUInt32LE(at + 12),
     start: tail.readUInt32LE(at + 16),
   };
-  const isLarge = small.entries === MAX_16 || small.size === MAX_32 || small.start === MAX_32;
   const locator = at - LOCATOR_64_BYTES;
-  const has64 = isLarge && locator >= 0 && tail.readUInt32LE(locator) === LOCATOR_64;
-  const { entries, size, start } = has64 ? await readEnd64(source, uint64(tail, locator + 8)) : small;
-  const end = start + size;
-  if (end > tailStart + at || size > DIRECTORY_MAX) throw broken();
-  return { entries, start, end };
+  const has64 = locator >= 0 && tail.readUInt32LE(locator) === LOCATOR_64;
+  const large = has64 ? await readEnd64(source, uint64(tail, locator + 8), tailStart + locator) : undefined;
+  const { entries, entriesHere, size, start, disk, directoryDisk } = large?.numbers ?? small;
+  const isWhole = disk === 0 && directoryDisk === 0 && entriesHere === entries;
+  const isNext = start + size === (large?.at ?? tailStart + at);
+  if (!isWhole || !isNext || size > DIRECTORY_MAX) throw broken();
+  if (large !== undefined && !isSame(small, large.numbers)) throw broken();
+  return { entries, start, end: start + size };
+}
+
+/** What the end says about the directory. */
+interface EndNumbers {
+  disk: number;
+  directoryDisk: number;
+  entriesHere: number;
+  entries: number;
+  size: number;
+  start: number;
+}
+
+/** Whether the small form says the same, or that a number does not fit. */
+function isSame(small: EndNumbers, large: EndNumbers): boolean {
+  const names = Object.keys(small) as (keyof EndNumbers)[];
+  return names.every((name) => {
+    const most = name === 'size' || name === 'start' ? MAX_32 : MAX_16;
+    return small[name] === large[name] || small[name] === most;
+  });
 }
 
 /** The last record that fits to the end of the file: a comment may look like one. */
@@ -67,14 +100,24 @@ function findEnd(tail: Buffer): number | undefined {
   return undefined;
 }
 
+/** It ends where its locator begins. */
 async function readEnd64(
   source: ArchiveSource,
   at: number,
-): Promise<{ entries: number; size: number; start: number }> {
-  if (at + END_64_BYTES > source.size) throw broken();
+  locator: number,
+): Promise<{ at: number; numbers: EndNumbers }> {
+  if (at + END_64_BYTES > locator) throw broken();
   const end = await read(source, at, at + END_64_BYTES);
-  if (end.readUInt32LE(0) !== END_64) throw broken();
-  return { entries: uint64(end, 32), size: uint64(end, 40), start: uint64(end, 48) };
+  if (end.readUInt32LE(0) !== END_64 || at + 12 + uint64(end, 4) !== locator) throw broken();
+  const numbers = {
+    disk: end.readUInt32LE(16),
+    directoryDisk: end.readUInt32LE(20),
+    entriesHere: uint64(end, 24),
+    entries: uint64(end, 32),
+    size: uint64(end, 40),
+    start: uint64(end, 48),
+  };
+  return { at, numbers };
 }
 
 export function parseDirectory(directory: Buffer, count: number): ZipEntry[] {
@@ -90,6 +133,7 @@ export function parseDirectory(directory: Buffer, count: number): ZipEntry[] {
     entries.push(parseEntry(directory.subarray(at, nameEnd), name, directory.subarray(nameEnd, extraEnd)));
     at = end;
   }
+  if (at !== directory.length) throw broken();
   return entries;
 }
 
@@ -100,7 +144,7 @@ function parseEntry(entry: Buffer, name: Buffer, extra: Buffer): ZipEntry {
   return {
     name,
     type: typeOf(name, mode),
-    encrypted: (entry.readUInt16LE(8) & 1) !== 0,
+    encrypted: isEncrypted(entry.readUInt16LE(8)),
     method: entry.readUInt16LE(10),
     crc: entry.readUInt32LE(16),
     ...sizes,
@@ -108,6 +152,10 @@ function parseEntry(entry: Buffer, name: Buffer, extra: Buffer): ZipEntry {
     mode: (mode & 0o777) === 0 ? 0o644 : mode & 0o777,
     modifiedMs: dosTime(entry.readUInt16LE(14), entry.readUInt16LE(12)),
   };
+}
+
+export function isEncrypted(flags: number): boolean {
+  return (flags & ENCRYPTED) !== 0;
 }
 
 function typeOf(name: Buffer, mode: number): ZipEntry['type'] {
@@ -125,20 +173,22 @@ function typeOf(name: Buffer, mode: number): ZipEntry['type'] {
   }
 }
 
-/** A number that does not fit is in the extra field, in this order. */
 function sizesOf(entry: Buffer, extra: Buffer): Pick<ZipEntry, 'size' | 'compressedSize' | 'offset'> {
+  const given = [entry.readUInt32LE(24), entry.readUInt32LE(20), entry.readUInt32LE(42)];
+  const [size, compressedSize, offset] = orLarge(given, extra) as [number, number, number];
+  return { size, compressedSize, offset };
+}
+
+/** Numbers that do not fit are in the extra field, in the same order. */
+export function orLarge(numbers: readonly number[], extra: Buffer): number[] {
   const large = extraField(extra, EXTRA_64);
   let at = 0;
-  const orLarge = (value: number): number => {
+  return numbers.map((value) => {
     if (value !== MAX_32) return value;
     if (large === undefined || at + 8 > large.length) throw broken();
     at += 8;
     return uint64(large, at - 8);
-  };
-  const size = orLarge(entry.readUInt32LE(24));
-  const compressedSize = orLarge(entry.readUInt32LE(20));
-  const offset = orLarge(entry.readUInt32LE(42));
-  return { size, compressedSize, offset };
+  });
 }
 
 function extraField(extra: Buffer, id: number): Buffer | undefined {
