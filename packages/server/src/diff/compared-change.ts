@@ -10,9 +10,10 @@ const MAX_COMPARED_BYTES = 2 * 1024 * 1024;
 
 /**
  * - `too_large`: a file is over `MAX_COMPARED_BYTES`.
+ * - `too_many`: too much changed before it (effort.ts).
  * - `not_kept`: one of the checkpoints may have had the file, and does not hold it.
  */
-export type UncomparedReason = 'too_large' | 'not_kept';
+export type UncomparedReason = 'too_large' | 'too_many' | 'not_kept';
 
 export type Difference =
   | ({ kind: 'text' } & NonNullable<ThreadResult['text']> & WithIds)

@@ -1,17 +1,12 @@
 /** The files that differ between two checkpoints, with how many lines of each. */
 import type { ChangedFile } from '@talaria/protocol';
 import { mapAhead } from '../basics/map-ahead.ts';
-import type { CheckpointEntry } from '../checkpoints/checkpoint-tree.ts';
 import { type ComparedCheckpoints, changedFiles, type FileChange, partsOf } from './changed-files.ts';
 import { type Difference, difference } from './compared-change.ts';
-import { stepsFor } from './effort.ts';
+import { compareBudget, FILES_MAX, stepsFor } from './effort.ts';
 import { gitMode } from './git-names.ts';
 import { findRenames, type Renames } from './renames.ts';
 
-/** A listing is one response, held in memory. */
-const LISTED_MAX = 10_000;
-/** How many bytes of files are compared for one listing. */
-const COMPARED_MAX_BYTES = 256 * 1024 * 1024;
 const AT_ONCE = 4;
 
 export interface DiffOptions {
@@ -33,13 +28,12 @@ export async function listChanges(
 ): Promise<ChangeList> {
   const all = changedFiles(checkpoints, within);
   const renames = findRenames(all);
-  const listed = all.slice(0, LISTED_MAX);
+  const listed = all.slice(0, FILES_MAX);
   const options = { maxSteps: stepsFor(listed.length), patch: false };
-  let bytes = 0;
+  const mayCompare = compareBudget();
   const count = async (change: FileChange): Promise<Counts> => {
     if (renames.from.has(change.path) || renames.to.has(change.path)) return counted(0, 0);
-    bytes += sizeOf(change.before) + sizeOf(change.after);
-    if (bytes > COMPARED_MAX_BYTES) return uncounted('too_many');
+    if (!mayCompare(change)) return uncounted('too_many');
     const found = await Promise.all(
       partsOf(change).map((part) => difference(checkpoints, part, options, signal)),
     );
@@ -93,8 +87,4 @@ function counted(additions: number, deletions: number): Counts {
 
 function uncounted(reason?: Counts['reason']): Counts {
   return { additions: null, deletions: null, binary: true, ...(reason === undefined ? {} : { reason }) };
-}
-
-function sizeOf(entry: CheckpointEntry | undefined): number {
-  return entry?.size ?? 0;
 }

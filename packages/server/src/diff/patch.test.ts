@@ -48,7 +48,7 @@ async function patchOf(
   const checkpoints = { from: await trees.write(before, from), to: await trees.write(after, to) };
   const pieces: Buffer[] = [];
   const options = { within: within === '' ? [] : within.split('/') };
-  for await (const piece of patchBetween(checkpoints, options)) pieces.push(piece);
+  for await (const piece of patchBetween(checkpoints, options).text) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 
@@ -209,6 +209,44 @@ describe('what a patch cannot hold is named as a binary file', () => {
     expect(() => applied('git', ['apply'], before, patch)).toThrow(/binary patch does not apply to 'a b'/);
     const excluded = ['apply', '--exclude=a b', '--exclude=ü'];
     expect(applied('git', excluded, before, patch)).toEqual(expected([...before, more]));
+  });
+});
+
+describe('a patch has bounds, and says what it leaves out', () => {
+  test.skipIf(!has('git'))('of files: it ends with how many are missing, and git refuses it', async () => {
+    const files = Array.from({ length: 10_002 }, (_, i) => ({
+      path: `f${String(i).padStart(5, '0')}`,
+      content: '',
+    }));
+    const checkpoints = { from: await trees.write([]), to: await trees.write(files) };
+    const { text, leftOut } = patchBetween(checkpoints, { within: [] });
+    expect(leftOut).toBe(2);
+    const pieces: Buffer[] = [];
+    for await (const piece of text) pieces.push(piece);
+    const patch = Buffer.concat(pieces);
+    const end = patch.toString().slice(-400);
+    expect(end).toContain(
+      '\n2 more changed files are not in this patch. Ask for a directory.\ndiff --git a/f10000 b/f10000\n',
+    );
+    expect(end).not.toContain('f10001');
+    expect(() => applied('git', ['apply'], [], patch)).toThrow(/binary patch/);
+    expect(
+      patchBetween({ ...checkpoints, from: await trees.write(files.slice(2)) }, { within: [] }).leftOut,
+    ).toBe(0);
+  });
+
+  test('of bytes: the files beyond them are named as binary files', async () => {
+    const content = Buffer.alloc(2 ** 21);
+    const files = Array.from({ length: 130 }, (_, i) => ({
+      path: `f${String(i).padStart(3, '0')}`,
+      content,
+    }));
+    const sections: string[] = [];
+    const checkpoints = { from: await trees.write([]), to: await trees.write(files) };
+    for await (const piece of patchBetween(checkpoints, { within: [] }).text) sections.push(piece.toString());
+    // Only what was compared has the ids of its contents.
+    expect(sections.map((section) => section.includes('\nindex '))).toEqual(files.map((_, i) => i < 128));
+    expect(sections.at(-1)).toContain('Binary files /dev/null and b/f129 differ');
   });
 });
 

@@ -4,11 +4,13 @@
  * - Deleted files come first, so that a directory can take the place of a file, or a file that of a directory.
  * - A patch holds only text. Other contents, and those that were not compared, are named with the line that git writes for binary
  *   files. `git apply` refuses such a patch as a whole, unless these files are excluded.
+ * - The files of a patch and the bytes that are compared for it are bounded. If files are left out, the patch ends with how many, and
+ *   names the first of them like a binary file: so nobody takes it for the whole.
  */
 import { mapAhead } from '../basics/map-ahead.ts';
 import { type ComparedCheckpoints, changedFiles, type FileChange, partsOf } from './changed-files.ts';
 import { type Difference, difference } from './compared-change.ts';
-import { stepsFor } from './effort.ts';
+import { compareBudget, FILES_MAX, stepsFor } from './effort.ts';
 import { NO_BLOB } from './git-blob-id.ts';
 import { gitMode, lastName, quoteName, quoteSpaces } from './git-names.ts';
 import type { DiffOptions } from './list-changes.ts';
@@ -16,6 +18,7 @@ import { findRenames } from './renames.ts';
 
 const AT_ONCE = 4;
 const NOTHING = '/dev/null';
+const UNCOMPARED: Difference = { kind: 'uncompared', reason: 'too_many' };
 
 /** What a patch says about one file. */
 interface Section extends FileChange {
@@ -23,16 +26,38 @@ interface Section extends FileChange {
   renamedFrom?: string | undefined;
 }
 
+export interface PatchText {
+  text: AsyncGenerator<Buffer, void>;
+  /** How many changed files are not in the patch, because it would have too many. */
+  leftOut: number;
+}
+
 /** Throws `artifact_not_found` at once if there is nothing to compare; the rest is done while it is read. */
-export function patchBetween(
-  checkpoints: ComparedCheckpoints,
-  { within, signal }: DiffOptions,
-): AsyncGenerator<Buffer, void> {
-  const sections = sectionsOf(changedFiles(checkpoints, within));
+export function patchBetween(checkpoints: ComparedCheckpoints, { within, signal }: DiffOptions): PatchText {
+  const all = sectionsOf(changedFiles(checkpoints, within));
+  const [sections, leftOut] = [all.slice(0, FILES_MAX), all.slice(FILES_MAX)];
   const options = { maxSteps: stepsFor(sections.length), patch: true };
-  return mapAhead(sections, AT_ONCE, async (section) =>
-    sectionText(section, await difference(checkpoints, section, options, signal)),
+  const mayCompare = compareBudget();
+  const compared = mapAhead(sections, AT_ONCE, async (section) =>
+    sectionText(
+      section,
+      section.renamedFrom !== undefined || mayCompare(section)
+        ? await difference(checkpoints, section, options, signal)
+        : UNCOMPARED,
+    ),
   );
+  return { text: withLeftOut(compared, leftOut), leftOut: leftOut.length };
+}
+
+async function* withLeftOut(
+  compared: AsyncIterable<Buffer>,
+  leftOut: readonly Section[],
+): AsyncGenerator<Buffer, void> {
+  yield* compared;
+  const [first] = leftOut;
+  if (first === undefined) return;
+  yield Buffer.from(`${leftOut.length} more changed files are not in this patch. Ask for a directory.\n`);
+  yield sectionText({ ...first, renamedFrom: undefined }, UNCOMPARED);
 }
 
 function sectionsOf(changes: readonly FileChange[]): Section[] {

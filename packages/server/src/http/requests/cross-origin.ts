@@ -11,7 +11,7 @@ const METHODS = 'GET, POST, PATCH, DELETE, OPTIONS';
 const HEADERS =
   'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Hermes-Session-Id, X-Hermes-Session-Key';
 const EXPOSED =
-  'Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Retry-After, X-Hermes-Session-Id, X-Hermes-Session-Key, X-Request-Id, X-Should-Retry, X-Talaria-As-Of-Seq, X-Talaria-From-Seq, X-Talaria-Run-Id, X-Talaria-To-Seq';
+  'Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Retry-After, X-Hermes-Session-Id, X-Hermes-Session-Key, X-Request-Id, X-Should-Retry, X-Talaria-As-Of-Seq, X-Talaria-From-Seq, X-Talaria-Left-Out, X-Talaria-Run-Id, X-Talaria-To-Seq';
 const MAX_AGE_S = 600;
 
 /** Sets the headers for an allowed origin; throws for another. True when the page is from another origin. */

@@ -67,13 +67,14 @@ function sendPatch(
   compared: ComparedCheckpoints,
   options: DiffOptions,
 ): FastifyReply {
-  const patch = patchBetween(compared, options);
+  const { text, leftOut } = patchBetween(compared, options);
   reply.headers({
     'content-type': 'text/x-diff; charset=utf-8',
     'content-disposition': attachment(`${request.params.run_id}.patch`),
     'cache-control': 'private, no-store',
     'x-talaria-from-seq': compared.from.asOfSeq,
     'x-talaria-to-seq': compared.to.asOfSeq,
+    ...(leftOut === 0 ? {} : { 'x-talaria-left-out': leftOut }),
   });
-  return reply.send(request.method === 'GET' ? Readable.from(patch, { objectMode: false }) : undefined);
+  return reply.send(request.method === 'GET' ? Readable.from(text, { objectMode: false }) : undefined);
 }

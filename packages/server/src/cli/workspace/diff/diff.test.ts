@@ -54,6 +54,15 @@ describe('the list', () => {
   });
 });
 
+it('a patch that is not whole says how much is missing', async () => {
+  const { url } = await serve((response) => {
+    response.writeHead(200, { 'x-talaria-left-out': '12' }).end();
+  });
+  const terminal = new TestTerminal({ TALARIA_BASE_URL: url });
+  expect(await main(['diff', RUN], terminal)).toBe(0);
+  expect(terminal.stderr.written).toBe('12 changed files are not shown: name a directory\n');
+});
+
 it('a patch has colours by what a line is, and none that it brings itself', () => {
   const painter = new PatchPainter({
     ...createStyle(false),

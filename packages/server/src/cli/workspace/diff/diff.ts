@@ -22,8 +22,12 @@ export async function showDiff(args: Arguments<'diff'>, terminal: Terminal): Pro
       terminal.out(args.json ? safeJson(diff, 2) : statLines(diff, terminal.stdout.style).join('\n'));
     } else {
       for (const query of queries) {
-        const { body } = await client.runs.patch(runId, query);
+        const { body, headers } = await client.runs.patch(runId, query);
         if (body !== null) await (terminal.stdout.isTerminal ? paint : printBody)(body, terminal);
+        const leftOut = headers.get('x-talaria-left-out');
+        if (leftOut !== null) {
+          terminal.err(`${leftOut} changed files are not shown: name a directory`);
+        }
       }
     }
   } catch (error) {
