@@ -1,21 +1,25 @@
 /** A run works in a directory of the operator itself, and nothing but its commands changes the directory. */
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   chownSync,
   existsSync,
   lstatSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DirectoryList, RunCreated, RunDiff } from '@talaria/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
 import { ProjectDirectory } from '../support/project-directory.ts';
+import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
 
@@ -193,6 +197,38 @@ test('nothing of the host beside it is reached through it', async () => {
       expect((await world.api.request(method, content, body)).status).toBe(400);
     }
   }
+});
+
+test('a directory that cannot be deleted as a whole is refused, and its place on the host is not told', async () => {
+  project.write('locked/inside/file', 'kept');
+  project.write('locked/beside', 'goes');
+  chmodSync(join(project.path, 'locked/inside'), 0o500);
+  // Nothing keeps a server that is root from deleting.
+  const dataDir = mkdtempSync(join(tmpdir(), 'talaria-user-'));
+  const isRoot = process.getuid?.() === 0;
+  const { uid, gid } = lstatSync(project.path);
+  if (isRoot) chownSync(dataDir, uid, gid);
+  const wrapper = isRoot ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'] : [];
+  const options = { modelUrl: world.model.url, env: project.setting, dataDir, wrapper };
+  await using server = await ServerProcess.start(options);
+  const api = new Api(server.url);
+  const runId = await api.create(script([{ text: 'done' }]), MOUNT);
+  await endsAs(api, runId, 'run.completed');
+  const path = `/v1/runs/${runId}/artifacts/content?path=locked&recursive=true`;
+  for (const owner of isRoot ? [0, uid] : [uid]) {
+    chownSync(join(project.path, 'locked'), owner, gid);
+    const refused = await api.request<{ error: object }>('DELETE', path);
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { error: { code: 'artifact_not_removed', param: 'path' } },
+    });
+    expect(JSON.stringify(refused.body)).not.toMatch(/proc|project|rm:/);
+    expect(read('locked/inside/file')).toBe('kept');
+  }
+  chmodSync(join(project.path, 'locked/inside'), 0o700);
+  expect((await api.request('DELETE', path)).status).toBe(200);
+  expect(existsSync(join(project.path, 'locked'))).toBe(false);
+  rmSync(dataDir, { recursive: true });
 });
 
 test('what ends runs never deletes it', async () => {

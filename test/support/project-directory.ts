@@ -17,9 +17,9 @@ export class ProjectDirectory implements Disposable {
 
   write(path: string, content: string): void {
     const whole = join(this.path, path);
-    if (mkdirSync(dirname(whole), { recursive: true }) !== undefined) own(dirname(whole));
+    const made = mkdirSync(dirname(whole), { recursive: true });
     writeFileSync(whole, content);
-    own(whole);
+    for (let at = whole; at.length >= (made ?? whole).length; at = dirname(at)) own(at);
   }
 
   /** The setting of a server that lets runs work in it. */

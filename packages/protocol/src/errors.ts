@@ -101,6 +101,10 @@ export const API_ERRORS = {
   artifact_changed: refused(409, 'The file changed while it was read; read it again'),
   artifact_too_large: refused(413, 'The archive or file is larger than the limit'),
   precondition_failed: refused(412, 'The file is not the version that the request names; read it again'),
+  artifact_not_removed: refused(
+    409,
+    'The directory could not be deleted as a whole: the permissions of something in it forbid that; what is left can be listed',
+  ),
   workspace_full: refused(413, 'The workspace has no room for the file; remove others first'),
   checkpoint_gone: refused(409, 'The files were not kept at that point'),
   file_not_found: refused(404, 'File not found'),

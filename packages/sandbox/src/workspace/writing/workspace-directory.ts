@@ -91,7 +91,8 @@ export class WorkspaceDirectory implements WritableWorkspace {
       else if (recursive) {
         await using directory = await openReference(parent, name, components);
         // Moving a directory needs the permission to write to it, which a command may have removed.
-        await chmod(`/proc/self/fd/${directory.fd}`, 0o700);
+        // In a mounted directory it may belong to somebody else; then the deletion says what it lacks.
+        await chmod(`/proc/self/fd/${directory.fd}`, 0o700).catch(() => {});
         await describeErrors(components, () => trash(target));
       } else await removeEmpty(target, components);
     });

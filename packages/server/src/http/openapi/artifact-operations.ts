@@ -66,7 +66,7 @@ export const ARTIFACT_OPERATIONS: Record<string, Operation> = {
     },
     required: ['path'],
     answer: schemas.ArtifactRemovedSchema,
-    errors: [400, 401, 404, 412, 503],
+    errors: [400, 401, 404, 409, 412, 503],
   },
   'GET /v1/runs/{run_id}/artifacts/archive': {
     tag: 'runs',

@@ -2,7 +2,12 @@
  * `PUT` and `DELETE /v1/runs/{id}/artifacts/content`: writes one file of a run's workspace, or removes what is at a path
  * (PROTOCOL.md). The same routes serve peers, for files that are on this server.
  */
-import { type ArtifactRemoved, TalariaError, type WrittenArtifact } from '@talaria/protocol';
+import {
+  type ApiErrorCode,
+  type ArtifactRemoved,
+  TalariaError,
+  type WrittenArtifact,
+} from '@talaria/protocol';
 import {
   SandboxError,
   type SandboxErrorCode,
@@ -104,9 +109,16 @@ const CODES = {
   artifact_too_large: 'artifact_too_large',
   precondition_failed: 'precondition_failed',
   workspace_full: 'workspace_full',
+  workspace_not_removed: 'artifact_not_removed',
   backend_down: 'sandbox_unavailable',
   slot_unavailable: 'sandbox_unavailable',
 } as const satisfies Partial<Record<SandboxErrorCode, unknown>>;
+
+const ABOUT_PATHS: ReadonlySet<ApiErrorCode> = new Set([
+  'invalid_path',
+  'artifact_not_found',
+  'artifact_not_removed',
+]);
 
 async function withCodes<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -115,7 +127,8 @@ async function withCodes<T>(work: () => Promise<T>): Promise<T> {
     const code = error instanceof SandboxError ? CODES[error.code as keyof typeof CODES] : undefined;
     if (code === undefined) throw error;
     const { message } = error as SandboxError;
-    const about = code === 'invalid_path' || code === 'artifact_not_found' ? { param: 'path' } : {};
-    throw new TalariaError(code, { message, cause: error, ...about });
+    // What could not be deleted is named with its path on this machine.
+    const told = code === 'artifact_not_removed' ? {} : { message };
+    throw new TalariaError(code, { ...told, cause: error, ...(ABOUT_PATHS.has(code) && { param: 'path' }) });
   }
 }
