@@ -3,6 +3,7 @@
  * what the gate judges.
  */
 import { parametersOf, type ToolDefinition } from '@talaria/sandbox/tools';
+import type { ToolDefinition as ToldTool } from '../model/model.ts';
 import type { PastCall, PreparedCall, Tool } from './tool.ts';
 
 export interface AgentToolOptions<Arguments> {
@@ -17,10 +18,25 @@ export function agentTool<Arguments>(
   definition: ToolDefinition<string, Arguments>,
   { prepare, lostInRestart, maxTimeoutS = 0 }: AgentToolOptions<Arguments>,
 ): Tool {
-  const { name, description } = definition;
   return {
-    definition: { name, description, parameters: parametersOf(definition, { maxTimeoutS }) },
+    definition: told(definition, maxTimeoutS),
     prepare: (args, callsBefore) => prepare(definition.check(args), callsBefore),
     ...(lostInRestart && { lostInRestart }),
   };
+}
+
+/** By tool and by its longest timeout. */
+const knownTools = new WeakMap<ToolDefinition, Map<number, ToldTool>>();
+
+/** What a model is told. It is the same object for every run, so whatever is known about it is found out once. */
+function told(definition: ToolDefinition, maxTimeoutS: number): ToldTool {
+  const known = knownTools.get(definition) ?? new Map<number, ToldTool>();
+  knownTools.set(definition, known);
+  let tool = known.get(maxTimeoutS);
+  if (tool === undefined) {
+    const { name, description } = definition;
+    tool = { name, description, parameters: parametersOf(definition, { maxTimeoutS }) };
+    known.set(maxTimeoutS, tool);
+  }
+  return tool;
 }

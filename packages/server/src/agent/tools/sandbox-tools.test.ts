@@ -7,13 +7,13 @@ const tools = new ToolSet(createSandboxTools(() => expect.unreachable('no tool i
 const prepare = (name: string, args: object) => tools.prepare(name, JSON.stringify(args), () => []);
 const id = 'proc_0123456789';
 
-test.each<[string, object]>([
-  ['terminal', { command: 'rm -rf /\0' }],
-  ['terminal', { command: 'rm -rf build', workdir: '../..' }],
-  ['terminal', { command: 'rm -rf build', env: { PATH: '/tmp' } }],
-  ['process', { action: 'write', id, data: 'x'.repeat(1024 * 1024 + 1) }],
-  ['process', { action: 'write', id, data: 'y', signal: 'KILL' }],
-])('%s: nobody is asked about a call that the sandbox refuses, as in %j', (name, args) => {
+test.each<[string, string, object]>([
+  ['terminal', 'a zero byte', { command: 'rm -rf /\0' }],
+  ['terminal', 'a directory outside', { command: 'rm -rf build', workdir: '../..' }],
+  ['terminal', 'another PATH', { command: 'rm -rf build', env: { PATH: '/tmp' } }],
+  ['process', 'too much input', { action: 'write', id, data: 'x'.repeat(1024 * 1024 + 1) }],
+  ['process', 'a signal with input', { action: 'write', id, data: 'y', signal: 'KILL' }],
+])('%s: nobody is asked about a call that the sandbox refuses: %s', (name, _, args) => {
   expect(() => prepare(name, args)).toThrow(InvalidArguments);
 });
 
@@ -34,4 +34,14 @@ test.each<[string, object, string]>([
 test('a model is told how long a command may take', () => {
   const [terminal] = tools.definitions;
   expect(JSON.stringify(terminal?.parameters)).toContain('at most 300, which is also the default');
+});
+
+test('two runs tell a model of the same tools, and of their own longest timeout', () => {
+  const definitions = (maxTimeoutS: number) =>
+    createSandboxTools(() => expect.unreachable('no tool is run'), maxTimeoutS).map(
+      ({ definition }) => definition,
+    );
+  for (const [i, definition] of definitions(300).entries()) expect(definitions(300)[i]).toBe(definition);
+  expect(JSON.stringify(definitions(7))).toContain('at most 7,');
+  expect(JSON.stringify(definitions(300))).toContain('at most 300,');
 });
