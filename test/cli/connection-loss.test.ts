@@ -2,16 +2,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { terminal as bash, ServerWithModel } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { noTmux } from '../support/tmux.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { spawnTalaria, talariaTerminal } from './talaria.ts';
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 let proxy: UnreliableProxy;
 
 beforeEach(async () => {
-  world = await ServerWithModel.start();
+  world = await ServerWithModel.startProcess();
   proxy = await UnreliableProxy.start(() => world.server.url, 1);
 });
 afterEach(async () => {

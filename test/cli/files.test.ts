@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoredFile } from '@talaria/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { type RunOptions, talaria } from './talaria.ts';
 
-let server: ServerProcess;
+let server: HostedServer;
 let directory: string;
 
 beforeAll(async () => {
-  server = await ServerProcess.start({ env: { TALARIA_MAX_FILE_BYTES: '3000000' } });
+  server = await HostedServer.start({ env: { TALARIA_MAX_FILE_BYTES: '3000000' } });
 });
 afterAll(() => server?.[Symbol.asyncDispose]());
 beforeEach(() => {

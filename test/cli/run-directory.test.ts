@@ -9,16 +9,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { json, serve } from '../../packages/client/src/testing/test-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { noTmux } from '../support/tmux.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type RunOptions, spawnTalaria, talaria, talariaTerminal } from './talaria.ts';
 
-let server: ServerProcess;
+let server: HostedServer;
 let directory: string;
 
 beforeAll(async () => {
-  server = await ServerProcess.start({ env: { TALARIA_MAX_FILE_BYTES: '3000000' } });
+  server = await HostedServer.start({ env: { TALARIA_MAX_FILE_BYTES: '3000000' } });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 beforeEach(() => {

@@ -3,15 +3,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { HostedServer } from '../support/hosted-server.ts';
 import { ProjectDirectory } from '../support/project-directory.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { talaria } from './talaria.ts';
 
 let project: ProjectDirectory;
-let server: ServerProcess;
+let server: HostedServer;
 beforeAll(async () => {
   project = new ProjectDirectory({ 'a.txt': 'one\n', 'deep/er/b.txt': 'two\n' });
-  server = await ServerProcess.start({ env: project.setting });
+  server = await HostedServer.start({ env: project.setting });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

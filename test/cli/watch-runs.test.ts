@@ -2,13 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServerWithModel } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { noTmux } from '../support/tmux.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { spawnTalaria, talaria, talariaTerminal } from './talaria.ts';
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 beforeAll(async () => {
-  world = await ServerWithModel.start({ API_SERVER_PORT: await freePort() });
+  world = await ServerWithModel.startProcess({ API_SERVER_PORT: await freePort() });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { examplesIn, patternOf, runExamples, shellEnvironment } from './console-examples.ts';
 
 const ALL_EXAMPLES_MS = 240_000;
@@ -13,13 +13,13 @@ const ALL_EXAMPLES_MS = 240_000;
 const root = new URL('../../', import.meta.url);
 const examples = examplesIn('docs/workspaces.md');
 
-let server: ServerProcess;
+let server: HostedServer;
 let directory: string;
 let env: Record<string, string>;
 let outputs: string[];
 
 beforeAll(async () => {
-  server = await ServerProcess.start();
+  server = await HostedServer.start();
   directory = mkdtempSync(join(tmpdir(), 'talaria-docs-'));
   // Without what a developer has in the directories: a repository around it, and files of their own.
   const project = 'examples/failing-tests';

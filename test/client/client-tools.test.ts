@@ -245,7 +245,7 @@ test('tools in the form of the protocol are left to somebody else', async () => 
 });
 
 test('waits for a server that is killed while a tool works, and the tool runs once', async () => {
-  await using restarted = await ServerWithModel.start();
+  await using restarted = await ServerWithModel.startProcess();
   await using proxy = await UnreliableProxy.start(() => restarted.server.url, 1);
   const input = script(steps(weather('Oslo'), weather('Rome')));
   const cities: string[] = [];

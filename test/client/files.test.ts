@@ -4,18 +4,18 @@ import { Readable } from 'node:stream';
 import { Talaria } from '@talaria/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const KEY = 'sk-client-files';
 const BYTES = randomBytes(3_000_000);
 
-let server: ServerProcess;
+let server: HostedServer;
 let client: Talaria;
 
 beforeAll(async () => {
-  server = await ServerProcess.start({ env: { API_SERVER_KEY: KEY, TALARIA_MAX_FILE_BYTES: '4000000' } });
+  server = await HostedServer.start({ env: { API_SERVER_KEY: KEY, TALARIA_MAX_FILE_BYTES: '4000000' } });
   client = new Talaria({ baseUrl: server.url, apiKey: KEY });
 });
 afterAll(() => server?.[Symbol.asyncDispose]());

@@ -4,11 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServerWithModel, terminal } from '../e2e/server-with-model.ts';
 import { errorOf } from '../support/error-of.ts';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 beforeAll(async () => {
-  world = await ServerWithModel.start();
+  world = await ServerWithModel.startProcess();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

@@ -7,7 +7,7 @@ import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 
 /** A server that comes back at another port, behind a fixed address. */
 async function startWorld() {
-  const world = await ServerWithModel.start();
+  const world = await ServerWithModel.startProcess();
   const proxy = await UnreliableProxy.start(() => world.server.url, 1);
   return {
     ...world,

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, isInstalled } from '../compat/python/environments.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 
 const run = promisify(execFile);
 const KEY = 'sk-python-client';
@@ -20,7 +20,7 @@ const env = environment('talaria-client');
 const skip = isInstalled(env) ? '' : ' (skipped: run "npm run compat:install"; it needs Python 3.11)';
 
 describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
-  let server: ServerProcess;
+  let server: HostedServer;
   const settings = {
     API_SERVER_KEY: KEY,
     TALARIA_SLOTS: 'true',
@@ -29,7 +29,7 @@ describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
     TALARIA_TOOL_TIMEOUT_SECONDS: '60',
   };
   beforeAll(async () => {
-    server = await ServerProcess.start({ env: settings });
+    server = await HostedServer.start({ env: settings });
   });
   afterAll(() => server?.[Symbol.asyncDispose]());
 
@@ -69,7 +69,7 @@ describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
     tags: ['soak'],
     timeout: 600_000,
   }, async () => {
-    await using wide = await ServerProcess.start({ env: { ...settings, TALARIA_MAX_SLOTS: '32' } });
+    await using wide = await HostedServer.start({ env: { ...settings, TALARIA_MAX_SLOTS: '32' } });
     const example = join(root, 'examples/rollouts.py');
     const options = { cwd: project, path: join(project, 'src'), url: wide.url };
     expect(await python([example], options)).toBe('200 trajectories, mean reward 0.50\n');

@@ -5,14 +5,14 @@ import { promisify } from 'node:util';
 import type { SlotList } from '@talaria/protocol';
 import { expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 
 const run = promisify(execFile);
 const example = fileURLToPath(new URL('../../examples/rollouts.ts', import.meta.url));
 
 async function rollOut(maxSlots: number, ...words: string[]): Promise<string> {
   const env = { TALARIA_SLOTS: 'true', TALARIA_MAX_SLOTS: `${maxSlots}`, TALARIA_SLOT_WAIT_SECONDS: '600' };
-  await using server = await ServerProcess.start({ env });
+  await using server = await HostedServer.start({ env });
   const { stdout } = await run(process.execPath, [example, ...words], {
     env: { PATH: process.env.PATH, TALARIA_BASE_URL: server.url },
   });

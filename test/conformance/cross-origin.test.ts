@@ -1,7 +1,7 @@
 /** Web pages and the server: which origins and host names are admitted (PROTOCOL.md). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { expectError, expectSecurityHeaders } from './checked-api.ts';
 import { exchange, head, type RawAnswer } from './raw-http.ts';
 import { MISSING_RUN } from './target.ts';
@@ -13,9 +13,9 @@ const EVIL = 'https://evil.example';
 
 /** A server with these settings for the tests of a block, and raw requests to it. */
 function useServer(env: Record<string, string>) {
-  let server: ServerProcess;
+  let server: HostedServer;
   beforeAll(async () => {
-    server = await ServerProcess.start({ env });
+    server = await HostedServer.start({ env });
   });
   afterAll(() => server[Symbol.asyncDispose]());
   const ask = async (

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestTerminal } from '../../packages/server/src/cli/testing/test-terminal.ts';
 import { openUi } from '../../packages/server/src/cli/ui.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 
-let server: ServerProcess;
+let server: HostedServer;
 beforeAll(async () => {
-  server = await ServerProcess.start({ env: { API_SERVER_KEY: 'the-key-of-this-server' } });
+  server = await HostedServer.start({ env: { API_SERVER_KEY: 'the-key-of-this-server' } });
 });
 afterAll(async () => server[Symbol.asyncDispose]());
 
@@ -59,7 +59,7 @@ describe('the page', () => {
   });
 
   test('a setting switches it off', async () => {
-    await using without = await ServerProcess.start({ env: { TALARIA_UI: 'false' } });
+    await using without = await HostedServer.start({ env: { TALARIA_UI: 'false' } });
     for (const path of ['/', '/ui/']) {
       expect((await fetch(without.url + path, { headers: BROWSER, redirect: 'manual' })).status).toBe(404);
     }

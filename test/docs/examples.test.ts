@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Api } from '../support/api.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const run = promisify(execFile);
@@ -17,9 +17,9 @@ const read = (name: string): string => readFileSync(new URL(name, directory), 'u
 const TESTED_ELSEWHERE = ['webhook-receiver.ts', 'rollouts.ts', 'rollouts.py'];
 const programs = readdirSync(directory).filter((name) => /\.(ts|sh|py)$/.test(name));
 
-let server: ServerProcess;
+let server: HostedServer;
 beforeAll(async () => {
-  server = await ServerProcess.start({ env: { TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  server = await HostedServer.start({ env: { TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' } });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   endsAs,
@@ -27,8 +28,10 @@ function ran(runId: string, name: string): boolean {
 }
 
 describe('with a person to ask', () => {
+  let killable: ServerWithModel<ServerProcess>;
   beforeAll(async () => {
-    world = await ServerWithModel.start();
+    killable = await ServerWithModel.startProcess();
+    world = killable;
     api = world.api;
   });
   afterAll(() => world[Symbol.asyncDispose]());
@@ -198,8 +201,8 @@ describe('with a person to ask', () => {
       expect(ran(later, name)).toBe(true);
     };
     await passes('b');
-    await world.server.kill();
-    await world.server.start();
+    await killable.server.kill();
+    await killable.server.start();
     api = world.api;
     await passes('c');
   });

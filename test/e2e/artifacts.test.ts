@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ArtifactList } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
 
@@ -16,9 +17,9 @@ const HUGE_BYTES = 300 * MEGABYTE;
 const MEMORY_LIMIT_BYTES = 120 * MEGABYTE;
 const FORMATS = ['tar', 'tar.gz', 'zip'];
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 beforeAll(async () => {
-  world = await ServerWithModel.start({ TALARIA_APPROVALS_ISOLATED: 'skip' });
+  world = await ServerWithModel.startProcess({ TALARIA_APPROVALS_ISOLATED: 'skip' });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

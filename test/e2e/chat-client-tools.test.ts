@@ -196,7 +196,7 @@ describe('a completion that asks for tools of the client', () => {
   });
 
   test('is continued after kill -9', async () => {
-    await using restarted = await ServerWithModel.start();
+    await using restarted = await ServerWithModel.startProcess();
     const of = () => new OpenAI({ baseURL: `${restarted.server.url}/v1`, apiKey: 'none' });
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
     const { choices } = await of().chat.completions.create({ model, messages, tools });

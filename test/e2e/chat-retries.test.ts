@@ -51,7 +51,7 @@ test('ten at once and one later are one run', async () => {
 });
 
 test('the answer is the same after a restart', async () => {
-  await using world = await ServerWithModel.start();
+  await using world = await ServerWithModel.startProcess();
   const prompt = script([{ text: 'as before' }]);
   const before = await asking(world)(prompt);
   await world.server.kill('SIGTERM');
@@ -61,7 +61,7 @@ test('the answer is the same after a restart', async () => {
 });
 
 test('after a kill and a restart the run continues, and the repeated question gets its answer', async () => {
-  await using world = await ServerWithModel.start({ TALARIA_INLINE_GRACE_SECONDS: '0' });
+  await using world = await ServerWithModel.startProcess({ TALARIA_INLINE_GRACE_SECONDS: '0' });
   const prompt = script([{ tools: [terminal('echo begun')] }, { gate: 'held', text: 'nevertheless' }]);
   const lost = asking(world)(prompt).catch((error: unknown) => error);
   await world.model.waitingAt('held');
@@ -75,7 +75,7 @@ test('after a kill and a restart the run continues, and the repeated question ge
 });
 
 test('after a kill the run continues to its end even if nobody asks again', async () => {
-  await using world = await ServerWithModel.start({ TALARIA_INLINE_GRACE_SECONDS: '0' });
+  await using world = await ServerWithModel.startProcess({ TALARIA_INLINE_GRACE_SECONDS: '0' });
   const prompt = script([{ gate: 'held', text: 'for nobody' }]);
   const streamed = postStream(world.api, PATH, bodyOf(prompt, { stream: true }));
   await world.model.waitingAt('held');
@@ -93,7 +93,7 @@ test.each([
 ])(
   'a stream that was cut off in %s text is complete after the restart, and has nothing twice',
   async (_, half) => {
-    await using world = await ServerWithModel.start();
+    await using world = await ServerWithModel.startProcess();
     const prompt = script([{ chunks: [half, { gate: 'held' }, 'answer'] }]);
     const body = bodyOf(prompt, { stream: true });
     const cut = await postStream(world.api, PATH, body, {
@@ -120,7 +120,7 @@ test.each([
 );
 
 test('a server that shuts down tells waiting clients which run continues; a retry gets the answer', async () => {
-  await using world = await ServerWithModel.start({
+  await using world = await ServerWithModel.startProcess({
     TALARIA_INLINE_GRACE_SECONDS: '0',
     TALARIA_DRAIN_SECONDS: '0.1',
   });

@@ -264,13 +264,13 @@ describe('a run with tools of its client', () => {
 
 describe('a waiting run', () => {
   test('survives kill -9, and is answered after the restart', async () => {
-    await using restarted = await ServerWithModel.start();
+    await using restarted = await ServerWithModel.startProcess();
     world = restarted;
     api = world.api;
     const runId = await start(script([{ tools: [weather('Oslo')] }, { text: 'It snows' }]));
     const [call] = await pending(runId);
-    await world.server.kill();
-    await world.server.start();
+    await restarted.server.kill();
+    await restarted.server.start();
     api = world.api;
     expect(await api.run(runId)).toMatchObject({ status: 'waiting_for_tool' });
     await answer(runId, { tool_call_id: call!.tool_call_id, output: 'snow' });

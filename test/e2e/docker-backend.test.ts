@@ -20,7 +20,7 @@ const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
 
 describe.skipIf(reason !== undefined)(title, () => {
   let daemon: TestDaemon;
-  let world: ServerWithModel;
+  let world: ServerWithModel<ServerProcess>;
 
   const settings = () => ({
     TALARIA_BACKEND: 'docker',
@@ -33,7 +33,7 @@ describe.skipIf(reason !== undefined)(title, () => {
 
   beforeAll(async () => {
     daemon = await openTestDaemon();
-    world = await ServerWithModel.start(settings(), { program: FROM_SOURCE });
+    world = await ServerWithModel.startProcess(settings(), { program: FROM_SOURCE });
   });
 
   afterAll(async () => {

@@ -15,7 +15,7 @@ const isOver = ({ status }: Run) => isTerminalStatus(status);
 const say = (text: string) => script([{ text }]);
 
 test('a reader continues after a restart, and misses nothing of what happened before and after', async () => {
-  await using world = await ServerWithModel.start();
+  await using world = await ServerWithModel.startProcess();
   const first = await FeedReader.open(world.api);
   const known = await world.api.create(say('known'));
   await first.shows(known, isOver);
@@ -36,7 +36,7 @@ test('a reader continues after a restart, and misses nothing of what happened be
 });
 
 test('a shutdown ends the stream in good order', async () => {
-  await using world = await ServerWithModel.start();
+  await using world = await ServerWithModel.startProcess();
   await using feed = await FeedReader.open(world.api);
   const runId = await world.api.create(say('hi'));
   await feed.shows(runId, isOver);

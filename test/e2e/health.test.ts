@@ -24,7 +24,7 @@ function limitFiles(pid: number, bytes: number | 'unlimited'): void {
 test.skipIf(!hasPrlimit)(
   `a store that accepts no writes is not ready, and becomes ready again${why}`,
   async () => {
-    await using world = await ServerWithModel.start({ TALARIA_LOG_LEVEL: 'silent' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_LOG_LEVEL: 'silent' });
     const { api, server } = world;
     const detailed = async () => {
       const { status, body } = await api.get<Detailed>('/health/detailed');

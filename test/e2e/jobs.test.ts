@@ -12,9 +12,17 @@ afterEach(async () => {
   world = undefined;
 });
 
-async function start(env: Record<string, string> = {}): Promise<{ world: ServerWithModel; client: Talaria }> {
-  world = await ServerWithModel.start(env);
-  return { world, client: new Talaria({ baseUrl: world.server.url }) };
+async function start(env: Record<string, string> = {}) {
+  return use(await ServerWithModel.start(env));
+}
+
+async function startProcess(env: Record<string, string> = {}) {
+  return use(await ServerWithModel.startProcess(env));
+}
+
+function use<World extends ServerWithModel>(started: World): { world: World; client: Talaria } {
+  world = started;
+  return { world: started, client: new Talaria({ baseUrl: started.server.url }) };
 }
 
 const soon = (ms = 500) => new Date(Date.now() + ms).toISOString();
@@ -62,7 +70,10 @@ test('a job that is paused in time does not fire, and fires when it is resumed',
 });
 
 test('a job that is due while the queue is full is not lost', async () => {
-  const { client, world } = await start({ TALARIA_MAX_CONCURRENT_RUNS: '1', TALARIA_MAX_QUEUED_RUNS: '0' });
+  const { client, world } = await startProcess({
+    TALARIA_MAX_CONCURRENT_RUNS: '1',
+    TALARIA_MAX_QUEUED_RUNS: '0',
+  });
   const held = await world.api.create(script([{ text: 'x', gate: 'held' }]));
   await world.model.waitingAt('held');
   await createSoon(client, 'patient', script([{ text: 'at last' }]));
@@ -109,7 +120,7 @@ test("a job without a zone uses the server's", async () => {
 });
 
 test('a stopping server keeps its jobs, and the next one continues them', async () => {
-  const { client, world } = await start();
+  const { client, world } = await startProcess();
   const at = soon(3_000);
   await client.jobs.create({ name: 'later', schedule: at, prompt: script([{ text: 'later' }]) });
   expect(await world.server.kill('SIGTERM')).toMatchObject({ code: 0 });

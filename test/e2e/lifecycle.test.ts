@@ -63,14 +63,14 @@ describe.concurrent('stopping', () => {
   });
 
   test('an idle server ends at once, with exit code 0', async () => {
-    await using world = await ServerWithModel.start();
+    await using world = await ServerWithModel.startProcess();
     const { code, tookMs, atMostMs } = await terminate(world.server);
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(atMostMs);
   });
 
   test('a stuck run delays it by the limit and no more, and continues after the restart', async () => {
-    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '1' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '1' });
     const runId = await world.api.create(
       script([{ hang: 'mid', chunks: ['false ', 'start'], times: 1 }, { text: 'unsaid' }]),
     );
@@ -87,7 +87,7 @@ describe.concurrent('stopping', () => {
   });
 
   test('a running tool may finish, and is recorded as finished, not as interrupted', async () => {
-    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
     const { api, server } = world;
     const runId = await api.create(
       script([
@@ -110,7 +110,7 @@ describe.concurrent('stopping', () => {
   });
 
   test('a tool that exceeds the limit is ended, and its outcome is reported as unknown', async () => {
-    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '0.5' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '0.5' });
     const { command, marker } = markedSleep();
     const prompt = script([{ tools: [terminal(command)] }, { text: 'I shall check' }]);
     const runId = await world.api.create(prompt);
@@ -129,7 +129,7 @@ describe.concurrent('stopping', () => {
   });
 
   test('calls that have not begun are left for the next start', async () => {
-    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
     const { api, server, model } = world;
     const { command, marker } = markedSleep();
     const prompt = script([
@@ -164,7 +164,7 @@ describe.concurrent('stopping', () => {
   });
 
   test('a run that waits for an approval or a retry is handed over at once; the approval can still be answered', async () => {
-    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
     const { model, server } = world;
     const asking = await world.api.create(
       script([{ tools: [terminal('rm -rf build; touch ran')] }, { text: 'approved' }]),
@@ -192,7 +192,7 @@ describe.concurrent('stopping', () => {
   });
 
   test('while draining no run is accepted, and everything else works', async () => {
-    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '20' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
     const { api, model, server } = world;
     const wedged = await api.create(script([{ gate: 'wedged', text: 'done' }]));
     const stopped = await api.create(script([{ gate: 'never', text: 'unsaid' }]));
@@ -230,7 +230,7 @@ describe.concurrent('stopping', () => {
   });
 
   test('a second signal ends it at once, and nothing is lost', async () => {
-    await using world = await ServerWithModel.start({ TALARIA_DRAIN_SECONDS: '60' });
+    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '60' });
     const runId = await world.api.create(script([{ hang: 'before', times: 1, text: 'done' }]));
     await world.model.waitForRequest(() => true);
     process.kill(world.server.pid, 'SIGTERM');
@@ -257,7 +257,7 @@ describe('starting', () => {
   }
 
   test('on a taken port fails loudly and leaves the runs of its data untouched', async () => {
-    await using world = await ServerWithModel.start();
+    await using world = await ServerWithModel.startProcess();
     const runId = await world.api.create(script([{ hang: 'before' }]));
     await world.model.waitForRequest(() => true);
     await world.server.kill();

@@ -13,6 +13,7 @@ import type { Api } from '../support/api.ts';
 import { type HttpMcpServer, startHttpMcpServer } from '../support/mcp/http-server.ts';
 import { script } from '../support/model-server.ts';
 import { processorWaits } from '../support/processor-waits.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { call, inTurn, play, toldOf } from './played-run.ts';
 import {
@@ -35,7 +36,7 @@ const node = (...args: string[]) => ({ command: process.execPath, args });
 
 /** A server with these MCP servers, each of which has a marker in its command line. */
 async function startWith(servers: Record<string, object>, env: Record<string, string> = {}) {
-  const world = await ServerWithModel.start({ TALARIA_MCP_SERVERS: JSON.stringify(servers), ...env });
+  const world = await ServerWithModel.startProcess({ TALARIA_MCP_SERVERS: JSON.stringify(servers), ...env });
   onTestFinished(() => world[Symbol.asyncDispose]());
   return world;
 }
@@ -68,7 +69,7 @@ function marker(): string {
 }
 
 describe('with a child process and an HTTP server', () => {
-  let world: ServerWithModel;
+  let world: ServerWithModel<ServerProcess>;
   let http: HttpMcpServer;
   beforeAll(async () => {
     http = await startHttpMcpServer('session');
@@ -81,7 +82,7 @@ describe('with a child process and an HTTP server', () => {
         approval: 'always',
       },
     };
-    world = await ServerWithModel.start({
+    world = await ServerWithModel.startProcess({
       TALARIA_MCP_SERVERS: JSON.stringify(servers),
       THE_TOKEN: ENV_SECRET,
       TALARIA_LOG_LEVEL: 'trace',

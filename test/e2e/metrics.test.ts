@@ -143,7 +143,7 @@ test('names that clients and models make up become no label, and nothing they sa
 });
 
 test('a killed server counts the runs that it resumes', async () => {
-  await using own = await ServerWithModel.start();
+  await using own = await ServerWithModel.startProcess();
   const runId = await own.api.create(script([{ chunks: ['a ', { gate: 'go' }, 'b'] }]));
   await own.model.waitingAt('go');
   await own.server.kill();

@@ -12,6 +12,7 @@ import {
 import { spawnTalaria, talaria } from '../cli/talaria.ts';
 import type { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import {
@@ -28,7 +29,7 @@ const PASSWORD = 's3cret-word';
 
 let postgres: TestPostgres;
 let url: string;
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -36,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => postgres?.stop());
 beforeEach(async () => {
   url = await postgres.createDatabase();
-  world = await ServerWithModel.start({ TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' });
+  world = await ServerWithModel.startProcess({ TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' });
 });
 afterEach(() => world[Symbol.asyncDispose]());
 

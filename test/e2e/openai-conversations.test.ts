@@ -4,15 +4,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
 import { script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { ServerWithModel, terminal } from './server-with-model.ts';
 
 const KEY = 'sk-openai-conversations';
 const OTHER_KEY = 'sk-other-conversations';
 const model = 'gpt-whatever';
 
-let subject: ServerWithModel;
+let subject: ServerWithModel<ServerProcess>;
 beforeAll(async () => {
-  subject = await ServerWithModel.start({ API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` });
+  subject = await ServerWithModel.startProcess({ API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` });
 });
 afterAll(() => subject[Symbol.asyncDispose]());
 

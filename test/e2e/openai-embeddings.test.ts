@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import OpenAI, { BadRequestError, InternalServerError, NotFoundError, RateLimitError } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 
 const [KEY, PROVIDER_KEY] = ['sk-embeddings-0001', 'sk-provider-secret-0001'];
 
@@ -14,7 +14,7 @@ interface Asked {
 }
 
 let provider: Server;
-let server: ServerProcess;
+let server: HostedServer;
 let client: OpenAI;
 let asked: Asked[] = [];
 /** The provider's response, instead of embeddings. */
@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
   const { port } = provider.address() as AddressInfo;
-  server = await ServerProcess.start({
+  server = await HostedServer.start({
     modelUrl: `http://127.0.0.1:${port}/v1`,
     env: { API_SERVER_KEY: KEY, OPENAI_API_KEY: PROVIDER_KEY },
   });
@@ -136,7 +136,7 @@ describe('a provider of OpenAI’s dialect', () => {
 
 test("a configured embedding model overrides the client's", async () => {
   const { port } = provider.address() as AddressInfo;
-  await using fixed = await ServerProcess.start({
+  await using fixed = await HostedServer.start({
     modelUrl: `http://127.0.0.1:${port}/v1`,
     env: { TALARIA_EMBEDDING_MODEL: 'the-one' },
   });
@@ -146,7 +146,7 @@ test("a configured embedding model overrides the client's", async () => {
 });
 
 test('a server whose model has none says why', async () => {
-  await using demo = await ServerProcess.start();
+  await using demo = await HostedServer.start();
   const embeddings = new OpenAI({ baseURL: `${demo.url}/v1`, apiKey: 'none' }).embeddings;
   const error = (await errorOf(embeddings.create({ model: 'small', input }))) as NotFoundError;
   expect(error).toBeInstanceOf(NotFoundError);

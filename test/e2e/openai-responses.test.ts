@@ -5,14 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
 import { script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
 
 const KEY = 'sk-openai-responses';
 
-let subject: ServerWithModel;
+let subject: ServerWithModel<ServerProcess>;
 beforeAll(async () => {
-  subject = await ServerWithModel.start({ API_SERVER_KEY: KEY, TALARIA_INLINE_GRACE_SECONDS: '0' });
+  subject = await ServerWithModel.startProcess({ API_SERVER_KEY: KEY, TALARIA_INLINE_GRACE_SECONDS: '0' });
 });
 afterAll(() => subject[Symbol.asyncDispose]());
 

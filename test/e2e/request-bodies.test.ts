@@ -8,8 +8,8 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ServerWithModel } from './server-with-model.ts';
 
@@ -17,7 +17,7 @@ const KEYS = { API_SERVER_KEYS: 'ada:key-of-ada-0123456789,eve:key-of-eve-012345
 const BODY_BYTES = 4_000_000;
 
 /** A request that declares a body, and sends most of it. */
-function beginPost(server: ServerProcess, key: string): { socket: Socket; answer: () => string } {
+function beginPost(server: HostedServer, key: string): { socket: Socket; answer: () => string } {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
   let answer = '';
@@ -33,7 +33,7 @@ function beginPost(server: ServerProcess, key: string): { socket: Socket; answer
 }
 
 test('one key can hold half of it, and is told to retry; there is room when its requests are over', async () => {
-  await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '20' } });
+  await using server = await HostedServer.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '20' } });
   const [ada, eve] = [
     new Api(server.url, 'key-of-ada-0123456789'),
     new Api(server.url, 'key-of-eve-0123456789'),
@@ -54,7 +54,7 @@ test('one key can hold half of it, and is told to retry; there is room when its 
 });
 
 test('all keys together are limited to the whole, with 503', async () => {
-  await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '10' } });
+  await using server = await HostedServer.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '10' } });
   const keys = ['key-of-ada-0123456789', 'key-of-eve-0123456789'];
   // Two of them fit into the whole.
   const posts = [keys[0]!, keys[1]!, keys[0]!, keys[1]!].map((key) => beginPost(server, key));
@@ -66,7 +66,7 @@ test('all keys together are limited to the whole, with 503', async () => {
 });
 
 test('a body of unknown length has room even if several keys share the minimum', async () => {
-  await using server = await ServerProcess.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '10' } });
+  await using server = await HostedServer.start({ env: { ...KEYS, TALARIA_MAX_BODIES_MB: '10' } });
   const answer = await fetch(`${server.url}/v1/runs`, {
     method: 'POST',
     headers: { authorization: 'Bearer key-of-ada-0123456789', 'content-encoding': 'gzip' },

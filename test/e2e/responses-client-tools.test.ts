@@ -9,6 +9,7 @@ import type {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
 import { type ScriptedTool, script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { toldOf } from './played-run.ts';
 import { ServerWithModel, terminal, waitForStatus } from './server-with-model.ts';
@@ -27,7 +28,7 @@ const tools = [WEATHER];
 const weather = (city: string): ScriptedTool => ({ name: 'get_weather', arguments: { city } });
 const asksOnce = (): string => script([{ text: 'I ask.', tools: [weather('Oslo')] }, { text: 'It snows' }]);
 
-let subject: ServerWithModel;
+let subject: ServerWithModel<ServerProcess>;
 const openai = (): OpenAI => new OpenAI({ apiKey: KEY, baseURL: `${subject.server.url}/v1`, maxRetries: 0 });
 const create = (
   input: string | ResponseInput,
@@ -58,7 +59,7 @@ async function eventsOf(stream: AsyncIterable<ResponseStreamEvent>): Promise<Res
 
 describe('a response with tools of its client', () => {
   beforeAll(async () => {
-    subject = await ServerWithModel.start({ API_SERVER_KEY: KEY });
+    subject = await ServerWithModel.startProcess({ API_SERVER_KEY: KEY });
   });
   afterAll(() => subject[Symbol.asyncDispose]());
 
@@ -397,7 +398,7 @@ describe('a response with tools of its client', () => {
 
 describe('a response that waits for its client', () => {
   test('is answered after kill -9, and both parts outlive their run', async () => {
-    await using restarted = await ServerWithModel.start({
+    await using restarted = await ServerWithModel.startProcess({
       API_SERVER_KEY: KEY,
       TALARIA_RUN_RETENTION_SECONDS: '1',
     });

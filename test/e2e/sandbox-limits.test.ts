@@ -11,10 +11,10 @@ interface Detailed {
 }
 
 describe('a run that tries to use everything', () => {
-  let world: ServerWithModel;
+  let world: ServerWithModel<ServerProcess>;
   let limits: Record<string, string>;
   beforeAll(async () => {
-    world = await ServerWithModel.start({
+    world = await ServerWithModel.startProcess({
       TALARIA_SANDBOX_FILE_SIZE_MB: '16',
       TALARIA_SANDBOX_WORKSPACE_MB: '32',
       TALARIA_APPROVALS_ISOLATED: 'skip',

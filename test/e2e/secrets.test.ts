@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { type Step, script } from '../support/model-server.ts';
 import { cut } from '../support/model-server-script.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import {
   endsAs,
   ofKind,
@@ -21,10 +22,10 @@ const OTHER_KEY = 'maple2Quartz8Lantern5Drift';
 const PROVIDER_KEY = 'onyx3Thicket6Bramble1Cedar';
 const SECRETS = [SERVER_KEY, OTHER_KEY, PROVIDER_KEY];
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 let api: Api;
 beforeAll(async () => {
-  world = await ServerWithModel.start({
+  world = await ServerWithModel.startProcess({
     API_SERVER_KEY: SERVER_KEY,
     API_SERVER_KEYS: `other:${OTHER_KEY}`,
     OPENAI_API_KEY: PROVIDER_KEY,

@@ -4,30 +4,47 @@ import { join } from 'node:path';
 import { isTerminalEvent, type Run, type RunEvent, type RunStatus } from '@talaria/protocol';
 import { expect } from 'vitest';
 import { Api, type Frame } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { ServerProcess, type ServerProcessOptions } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-export class ServerWithModel implements AsyncDisposable {
+interface RunningServer extends AsyncDisposable {
+  readonly url: string;
+  readonly dataDir: string;
+}
+
+export class ServerWithModel<Server extends RunningServer = RunningServer> implements AsyncDisposable {
   readonly model: ModelServer;
-  readonly server: ServerProcess;
+  readonly server: Server;
   readonly #key: string | undefined;
 
-  static async start(
+  static start(env: Record<string, string> = {}): Promise<ServerWithModel> {
+    return ServerWithModel.#start(env, (modelUrl) => HostedServer.start({ modelUrl, env }));
+  }
+
+  /** For tests that kill the server, stop it by a signal or read what it prints. */
+  static startProcess(
     env: Record<string, string> = {},
     options: Pick<ServerProcessOptions, 'program'> = {},
-  ): Promise<ServerWithModel> {
+  ): Promise<ServerWithModel<ServerProcess>> {
+    return ServerWithModel.#start(env, (modelUrl) => ServerProcess.start({ ...options, modelUrl, env }));
+  }
+
+  static async #start<Server extends RunningServer>(
+    env: Record<string, string>,
+    startServer: (modelUrl: string) => Promise<Server>,
+  ): Promise<ServerWithModel<Server>> {
     const model = await startModelServer();
     try {
-      const server = await ServerProcess.start({ ...options, modelUrl: model.url, env });
-      return new ServerWithModel(model, server, env.API_SERVER_KEY);
+      return new ServerWithModel(model, await startServer(model.url), env.API_SERVER_KEY);
     } catch (error) {
       await model.close();
       throw error;
     }
   }
 
-  private constructor(model: ModelServer, server: ServerProcess, key: string | undefined) {
+  private constructor(model: ModelServer, server: Server, key: string | undefined) {
     this.model = model;
     this.server = server;
     this.#key = key;

@@ -113,7 +113,7 @@ describe('a run of a session', () => {
 
 describe('the files of a session', () => {
   test('outlive its runs and a restart, and end with it', async () => {
-    await using server = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
+    await using server = await ServerWithModel.startProcess({ TALARIA_RUN_RETENTION_SECONDS: '1' });
     const session = inSession();
     const first = await server.api.create(look('echo kept > file'), session);
     await endsAs(server.api, first, 'run.completed');

@@ -5,6 +5,7 @@ import type { Api } from '../support/api.ts';
 import { type RecordedRequest, script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
 import { postStream } from '../support/posted-stream.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
 
@@ -30,7 +31,7 @@ async function transcript(api: Api, sessionId: string): Promise<unknown[]> {
 }
 
 test('a conversation continues over a restart, and when its runs are long gone', async () => {
-  await using world = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
+  await using world = await ServerWithModel.startProcess({ TALARIA_RUN_RETENTION_SECONDS: '0' });
   const prompts = ['one', 'two', 'three', 'four', 'five'].map((text) => script([{ text }]));
   for (const [i, prompt] of prompts.entries()) {
     const runId = await say(world.api, 'talk', prompt);
@@ -49,7 +50,7 @@ test('a conversation continues over a restart, and when its runs are long gone',
 });
 
 test('a turn that a restart interrupted is in the transcript once, with its tools', async () => {
-  await using world = await ServerWithModel.start();
+  await using world = await ServerWithModel.startProcess();
   const first = script([{ tools: [terminal('echo hello')] }, { gate: 'cut', text: 'done' }]);
   const runId = await world.api.create(first, { session_id: 'talk' });
   await world.model.waitingAt('cut');
@@ -65,9 +66,9 @@ describe('a conversation that is too long for the model', () => {
   /** Room for the tools and the system prompt, which take about 4000, and some turns of 1000. */
   const CONTEXT_TOKENS = 12_000;
   const LONG = 'word '.repeat(800);
-  let world: ServerWithModel;
+  let world: ServerWithModel<ServerProcess>;
   beforeAll(async () => {
-    world = await ServerWithModel.start({ TALARIA_CONTEXT_TOKENS: String(CONTEXT_TOKENS) });
+    world = await ServerWithModel.startProcess({ TALARIA_CONTEXT_TOKENS: String(CONTEXT_TOKENS) });
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
@@ -169,7 +170,7 @@ test('an unused session is deleted, with its grants; one in use stays', async ()
 });
 
 test("a chat that is repeated after a crash gets the same run, with its session's prompt", async () => {
-  await using world = await ServerWithModel.start();
+  await using world = await ServerWithModel.startProcess();
   const { api, model, server } = world;
   const id = 'told-again';
   await api.post('/api/sessions', { id, title: 'Kept', system_prompt: 'The rules of the house.' });

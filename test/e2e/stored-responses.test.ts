@@ -3,15 +3,16 @@ import type { ResponseObject } from '@talaria/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ServerWithModel, terminal } from './server-with-model.ts';
 
 const PATH = '/v1/responses';
 const SECRET = 'sk-a-secret-of-the-server';
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 beforeAll(async () => {
-  world = await ServerWithModel.start({
+  world = await ServerWithModel.startProcess({
     TALARIA_RUN_RETENTION_SECONDS: '1',
     TALARIA_MAX_STORED_RESPONSES: '3',
     API_SERVER_KEY: SECRET,

@@ -1,12 +1,13 @@
 /** The plan of a run is part of its conversation: it survives `kill -9`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { call, inTurn, play, toldOf } from './played-run.ts';
 import { endsAs, ServerWithModel } from './server-with-model.ts';
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 beforeAll(async () => {
-  world = await ServerWithModel.start();
+  world = await ServerWithModel.startProcess();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

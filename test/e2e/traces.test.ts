@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { FROM_SOURCE } from '../support/server-process.ts';
+import { FROM_SOURCE, type ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
 
@@ -18,10 +18,10 @@ afterEach(async () => {
 
 async function start(
   env: Record<string, string> = {},
-): Promise<{ receiver: OtlpReceiver; world: ServerWithModel }> {
+): Promise<{ receiver: OtlpReceiver; world: ServerWithModel<ServerProcess> }> {
   const receiver = await startOtlpReceiver();
   used.push(receiver);
-  const world = await ServerWithModel.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...env });
+  const world = await ServerWithModel.startProcess({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...env });
   used.push(world);
   return { receiver, world };
 }
@@ -237,7 +237,7 @@ test('a server that ends sends the rest, and does not wait for a receiver that i
 });
 
 test('without an endpoint none of it is loaded', async () => {
-  await using world = await ServerWithModel.start({ NODE_DEBUG: 'module' }, { program: FROM_SOURCE });
+  await using world = await ServerWithModel.startProcess({ NODE_DEBUG: 'module' }, { program: FROM_SOURCE });
   await endsAs(world.api, await world.api.create('hello'), 'run.completed');
   expect(world.server.errors).toContain('prom-client');
   expect(world.server.errors).not.toContain('@opentelemetry/sdk-trace');

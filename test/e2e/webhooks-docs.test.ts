@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -13,7 +13,7 @@ const document = readFileSync(new URL('docs/webhooks.md', root), 'utf8');
 const SECRET = `whsec_${Buffer.from('of the documentation').toString('base64')}`;
 
 let directory: string;
-let server: ServerProcess;
+let server: HostedServer;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'talaria-webhook-docs-'));
   // In place of an `npm install`.
@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (const [, code, name] of document.matchAll(/```js\n(\/\/ (\S+)\n[\s\S]*?)```/g)) {
     writeFileSync(join(directory, name!), code!);
   }
-  server = await ServerProcess.start({ env: { TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  server = await HostedServer.start({ env: { TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' } });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

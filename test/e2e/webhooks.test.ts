@@ -10,6 +10,7 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Behaviour, type Received, WebhookReceiver } from '../support/webhook-receiver.ts';
 import { endsAs, names, ServerWithModel, terminal, wholeStream } from './server-with-model.ts';
@@ -23,11 +24,11 @@ const asking = () => script([{ tools: [terminal('rm -rf build')] }, { text: 'don
 
 let standard: WebhookReceiver;
 let own: WebhookReceiver;
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 let api: Api;
 beforeAll(async () => {
   standard = await WebhookReceiver.start();
-  world = await ServerWithModel.start({
+  world = await ServerWithModel.startProcess({
     ...ALLOW,
     TALARIA_WEBHOOK_URL: standard.url,
     TALARIA_WEBHOOK_SECRET: DEFAULT_SECRET,
@@ -201,7 +202,10 @@ describe('a receiver', () => {
 
 describe('a message outlives', () => {
   test('kill -9 between the end of the run and its delivery', async () => {
-    await using mortal = await ServerWithModel.start({ ...ALLOW, TALARIA_FAILPOINTS: 'run.after-terminal' });
+    await using mortal = await ServerWithModel.startProcess({
+      ...ALLOW,
+      TALARIA_FAILPOINTS: 'run.after-terminal',
+    });
     const webhook = { url: own.url, secret: OWN_SECRET };
     const runId = await mortal.api.create(said('last words'), { webhook });
     expect(await mortal.server.exited()).toMatchObject({ signal: 'SIGKILL' });
@@ -215,7 +219,10 @@ describe('a message outlives', () => {
   });
 
   test('kill -9 between its delivery and the record of it: it comes twice, with the same id', async () => {
-    await using mortal = await ServerWithModel.start({ ...ALLOW, TALARIA_FAILPOINTS: 'webhook.after-send' });
+    await using mortal = await ServerWithModel.startProcess({
+      ...ALLOW,
+      TALARIA_FAILPOINTS: 'webhook.after-send',
+    });
     const runId = await mortal.api.create(said('twice'), { webhook: { url: own.url } });
     expect(await mortal.server.exited()).toMatchObject({ signal: 'SIGKILL' });
     expect(own.received).toHaveLength(1);
@@ -228,7 +235,7 @@ describe('a message outlives', () => {
   });
 
   test('kill -9 while it is being sent', async () => {
-    await using mortal = await ServerWithModel.start(ALLOW);
+    await using mortal = await ServerWithModel.startProcess(ALLOW);
     own.behaviour = 'hang';
     const runId = await mortal.api.create(said('cut off'), { webhook: { url: own.url } });
     await own.receives(1);
@@ -241,7 +248,7 @@ describe('a message outlives', () => {
   });
 
   test('a stop of the server, which does not wait for its receiver', async () => {
-    await using mortal = await ServerWithModel.start(ALLOW);
+    await using mortal = await ServerWithModel.startProcess(ALLOW);
     own.behaviour = 'hang';
     const runId = await mortal.api.create(said('later'), { webhook: { url: own.url } });
     await own.receives(1);
@@ -291,7 +298,7 @@ test.skipIf(!openssl)(`a TLS receiver gets the message if its certificate is tru
   );
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   stack.defer(() => void receiver.close());
-  const secure = stack.use(await ServerWithModel.start({ ...ALLOW, NODE_EXTRA_CA_CERTS: cert }));
+  const secure = stack.use(await ServerWithModel.startProcess({ ...ALLOW, NODE_EXTRA_CA_CERTS: cert }));
   const url = `https://localhost:${(receiver.address() as AddressInfo).port}/hook?a=b`;
   const runId = await secure.api.create(said('sealed'), { webhook: { url } });
   expect((await settled(runId, secure.api)).webhook).toMatchObject({ delivered: 1, last_error: null });
@@ -299,9 +306,9 @@ test.skipIf(!openssl)(`a TLS receiver gets the message if its certificate is tru
 });
 
 describe('a server that calls no private addresses', () => {
-  let strict: ServerWithModel;
+  let strict: ServerWithModel<ServerProcess>;
   beforeAll(async () => {
-    strict = await ServerWithModel.start();
+    strict = await ServerWithModel.startProcess();
   });
   afterAll(() => strict[Symbol.asyncDispose]());
 

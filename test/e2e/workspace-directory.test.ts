@@ -123,7 +123,7 @@ test('a run that was queued when the operator took the directory from its key do
   const directories = (keys: string[]) => ({
     TALARIA_DIRECTORIES: JSON.stringify({ private: { path: join(dir, 'app'), keys } }),
   });
-  await using queued = await ServerWithModel.start({
+  await using queued = await ServerWithModel.startProcess({
     ...KEYS,
     ...directories(['ada', 'eve']),
     TALARIA_MAX_CONCURRENT_RUNS: '1',

@@ -6,14 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { GitServer } from '../support/git-server.ts';
 import { script } from '../support/model-server.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
 
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 let git: GitServer;
 let first: string;
 beforeAll(async () => {
   [world, git] = await Promise.all([
-    ServerWithModel.start({ TALARIA_ALLOW_NETWORK: 'true', TALARIA_APPROVALS_ISOLATED: 'skip' }),
+    ServerWithModel.startProcess({ TALARIA_ALLOW_NETWORK: 'true', TALARIA_APPROVALS_ISOLATED: 'skip' }),
     GitServer.start(),
   ]);
   first = git.create(

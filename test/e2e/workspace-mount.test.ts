@@ -26,10 +26,10 @@ import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.t
 const MOUNT = { workspace: { directory: 'app' } };
 
 let project: ProjectDirectory;
-let world: ServerWithModel;
+let world: ServerWithModel<ServerProcess>;
 beforeEach(async () => {
   project = new ProjectDirectory({ 'a.txt': 'one\n', 'src/b.txt': 'two\n' });
-  world = await ServerWithModel.start({ ...project.setting, TALARIA_APPROVALS_ISOLATED: 'skip' });
+  world = await ServerWithModel.startProcess({ ...project.setting, TALARIA_APPROVALS_ISOLATED: 'skip' });
 });
 afterEach(async () => {
   await world[Symbol.asyncDispose]();

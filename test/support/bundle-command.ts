@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream';
 import { type Plugin, rolldown } from 'rolldown';
 import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from './api.ts';
-import { type Command, NODE_FLAGS } from './bundled-command.ts';
+import { NODE_FLAGS } from './bundled-command.ts';
 import { startModelServer } from './model-server.ts';
 import { script } from './model-server-script.ts';
 
@@ -28,13 +28,14 @@ const WITHOUT_EARLY_FLUSH = `data:text/javascript,
 const [root, directory, path, compileCache] = process.argv.slice(2) as [string, string, string, string];
 await bundle(root, directory);
 // If the server does not start, the tests that start it say why.
-await compile({ path, compileCache }).catch(() => {});
+await compile(path, compileCache).catch(() => {});
 
 async function bundle(root: string, directory: string): Promise<void> {
   await using build = await rolldown({
     cwd: root,
     input: {
       talaria: 'packages/server/bin/talaria.js',
+      'server-host-program': 'test/support/server-host-program.ts',
       // Started by their files' names, beside the files that start them.
       'writer-thread': 'packages/server/src/journal/sqlite/writer-thread.ts',
       'line-thread-program': 'packages/server/src/diff/line-thread-program.ts',
@@ -109,19 +110,19 @@ function lateBuiltins(): Plugin {
  * servers of tests, which are killed and leave none. It leaves it only at its end, because Node writes the code of a
  * module once: at the start, the functions that work on a run are not compiled yet.
  */
-async function compile(command: Command): Promise<void> {
+async function compile(path: string, compileCache: string): Promise<void> {
   const postgres = await startPostgres();
   await using model = await startModelServer();
   try {
     const env = { OPENAI_BASE_URL: model.url, TALARIA_MODEL: 'scripted' };
-    await work(command, env);
-    await work(command, { ...env, TALARIA_DATABASE_URL: await postgres.createDatabase() });
+    await work(path, compileCache, env);
+    await work(path, compileCache, { ...env, TALARIA_DATABASE_URL: await postgres.createDatabase() });
   } finally {
     await postgres.stop();
   }
 }
 
-async function work({ path, compileCache }: Command, settings: Record<string, string>): Promise<void> {
+async function work(path: string, compileCache: string, settings: Record<string, string>): Promise<void> {
   using home = mkdtempDisposableSync(join(tmpdir(), 'talaria-test-'));
   const server = spawn(process.execPath, ['--import', WITHOUT_EARLY_FLUSH, ...NODE_FLAGS, path, 'serve'], {
     env: {

@@ -28,6 +28,7 @@ const run = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUNDLER = 'test/support/bundle-command.ts';
+const HOST = 'test/support/server-host-program.ts';
 const BUNDLES = join(ROOT, 'node_modules/.cache/command');
 /** Present in a complete bundle. */
 const READY = 'ready';
@@ -44,6 +45,8 @@ export const NODE_FLAGS: readonly string[] = ['--min-semi-space-size=16'];
 export interface Command {
   /** The program for Node. */
   path: string;
+  /** The program of server-host-program.ts. */
+  hostPath: string;
   /** The value of NODE_COMPILE_CACHE for it. */
   compileCache: string;
 }
@@ -56,7 +59,11 @@ export function bundledCommand(): Promise<Command> {
 }
 
 async function findOrMake(directory: string): Promise<Command> {
-  const command = { path: join(directory, 'talaria.js'), compileCache: join(directory, 'compiled') };
+  const command = {
+    path: join(directory, 'talaria.js'),
+    hostPath: join(directory, 'server-host-program.js'),
+    compileCache: join(directory, 'compiled'),
+  };
   if (!isReady(directory)) await makeOnce(directory, command);
   const now = new Date();
   utimesSync(directory, now, now);
@@ -71,7 +78,7 @@ function isReady(directory: string): boolean {
 function stateOfSource(): string {
   const hash = createHash('sha256');
   const files = globSync('packages/*/{package.json,bin/*,src/**/*.ts}', { cwd: ROOT });
-  for (const file of [BUNDLER, 'package-lock.json', ...files.sort()]) {
+  for (const file of [BUNDLER, HOST, 'package-lock.json', ...files.sort()]) {
     const { mtimeMs, size } = statSync(join(ROOT, file));
     hash.update(`${file} ${mtimeMs} ${size}\n`);
   }

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundledCommand, NODE_FLAGS } from './bundled-command.ts';
+import { type ServerOptions, serverSettings } from './server-settings.ts';
 
 /** The command in this repository, for a server that reads its own source. */
 export const FROM_SOURCE: readonly string[] = [
@@ -17,12 +18,7 @@ export const FROM_SOURCE: readonly string[] = [
 ];
 const START_LIMIT_MS = 100_000;
 
-export interface ServerProcessOptions {
-  /** The model's base URL; without it the server runs its demo model. */
-  modelUrl?: string;
-  /** Further settings, as environment variables. */
-  env?: Record<string, string>;
-  dataDir?: string;
+export interface ServerProcessOptions extends ServerOptions {
   /** What starts the command, instead of this repository's bundle. */
   program?: readonly string[];
   /** Words before its command line. */
@@ -126,18 +122,8 @@ export class ServerProcess {
     const child = spawn(words[0]!, words.slice(1), {
       env: {
         PATH: process.env.PATH,
-        HOME: this.dataDir,
         NODE_COMPILE_CACHE: bundle?.compileCache ?? process.env.NODE_COMPILE_CACHE,
-        API_SERVER_PORT: '0',
-        TALARIA_DATA_DIR: this.dataDir,
-        TALARIA_LOG_LEVEL: 'warn',
-        // Where no isolation works (a container without user namespaces) the tests still have to run commands.
-        TALARIA_APPROVALS_UNISOLATED: 'skip',
-        ...(this.#options.modelUrl === undefined
-          ? {}
-          : { OPENAI_BASE_URL: this.#options.modelUrl, TALARIA_MODEL: 'scripted' }),
-        ...this.#options.env,
-        ...env,
+        ...serverSettings(this.#options, this.dataDir, env),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
