@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { RUN_ID, serveRunFiles, treeOf } from '../../packages/server/src/cli/testing/serve-run-files.ts';
-import { talaria } from './talaria.ts';
+import { talariaProcess } from './talaria.ts';
 
 const BEGIN =
   'mkdir -p d/e; echo x > d/e/x; echo y > d/y; echo f > f; echo a > a; echo tool > tool; ln -s a link';
@@ -31,18 +31,18 @@ test('any two of its changes may be the last one and the first one of the next',
     cpSync(start, ours, { recursive: true, verbatimSymlinks: true });
     const env = { TALARIA_FAILPOINTS: `apply.after-change@${change}` };
     const argv = ['apply', RUN_ID, '--dir', ours];
-    expect(await talaria(url, argv, { env })).toMatchObject({ code: null, stdout: '' });
+    expect(await talariaProcess(url, argv, { env })).toMatchObject({ code: null, stdout: '' });
     const left = treeOf(ours);
     const [before, after] = [treeOf(start), treeOf(now)];
     for (const [path, entry] of left) {
       if (path.startsWith('.talaria-apply-')) continue;
       expect([before.get(path), after.get(path)]).toContain(entry);
     }
-    expect(await talaria(url, argv)).toMatchObject({ code: 0, stderr: '' });
+    expect(await talariaProcess(url, argv)).toMatchObject({ code: 0, stderr: '' });
     expect(treeOf(ours)).toEqual(after);
     expect(readdirSync(ours).sort()).toEqual(readdirSync(now).sort());
   }
   const env = { TALARIA_FAILPOINTS: `apply.after-change@${CHANGES + 1}` };
   cpSync(start, join(root, 'last'), { recursive: true, verbatimSymlinks: true });
-  expect((await talaria(url, ['apply', RUN_ID, '--dir', join(root, 'last')], { env })).code).toBe(0);
+  expect((await talariaProcess(url, ['apply', RUN_ID, '--dir', join(root, 'last')], { env })).code).toBe(0);
 });

@@ -27,7 +27,7 @@ import { ServerWithModel } from '../e2e/server-with-model.ts';
 import { startHttpMcpServer } from '../support/mcp/http-server.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { FROM_SOURCE } from '../support/server-process.ts';
-import { spawnTalaria, talaria } from './talaria.ts';
+import { spawnTalaria, talaria, talariaProcess } from './talaria.ts';
 
 const whyNot = await whyNoDocker();
 
@@ -45,8 +45,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-async function doctor(env: Record<string, string> = {}, flags: string[] = []) {
-  const { code, stdout, stderr } = await talaria('http://127.0.0.1:1', ['doctor', '--json', ...flags], {
+async function doctor(env: Record<string, string> = {}, flags: string[] = [], run = talaria) {
+  const { code, stdout, stderr } = await run('http://127.0.0.1:1', ['doctor', '--json', ...flags], {
     env: { TALARIA_DATA_DIR: directory, API_SERVER_PORT: '0', ...env },
   });
   expect(stderr).toBe('');
@@ -145,8 +145,9 @@ describe('Modal', () => {
   });
 
   test('that is used needs its SDK, and the check says which', async () => {
+    // In a process of its own: vitest looks for packages in its own way.
     const env = { TALARIA_BACKEND: 'modal', MODAL_TOKEN_ID: 'ak-1', MODAL_TOKEN_SECRET: 'as-kept-to-itself' };
-    const { code, check } = await doctor(env);
+    const { code, check } = await doctor(env, [], talariaProcess);
     expect(code).toBe(1);
     expect(check.modal).toMatchObject({
       status: 'failed',

@@ -10,7 +10,7 @@ import {
 } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { BIN, type RunOptions, spawnTalaria, talaria } from './talaria.ts';
+import { BIN, type RunOptions, spawnTalaria, talariaProcess } from './talaria.ts';
 
 let world: ServerWithModel;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const ours = (argv: string[], options: RunOptions = {}) => talaria(world.server.url, argv, options);
+const ours = (argv: string[], options: RunOptions = {}) => talariaProcess(world.server.url, argv, options);
 const gated = bash('rm -rf build; echo removed');
 
 const hasFullDevice = existsSync('/dev/full');
@@ -290,7 +290,7 @@ describe('a server with a key', () => {
   test('gets the key; without it or with another the command says so and ends with 6', async () => {
     await using server = await ServerWithModel.start({ API_SERVER_KEY: 'right-key-0123456789' });
     const { url } = server.server;
-    const ask = (env: Record<string, string>) => talaria(url, ['runs', '-q'], { env });
+    const ask = (env: Record<string, string>) => talariaProcess(url, ['runs', '-q'], { env });
     expect(await ask({ TALARIA_API_KEY: 'right-key-0123456789' })).toEqual({
       code: 0,
       stdout: '',

@@ -7,7 +7,7 @@ export function loadOrExplain(
   terminal: Terminal,
 ): ReturnType<typeof loadConfig> | undefined {
   try {
-    return loadConfig({ argv, env: terminal.env, homeDir: terminal.homeDir });
+    return loadConfig({ argv, env: terminal.env, homeDir: terminal.homeDir, cwd: terminal.workingDir });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     explainConfigError(error, terminal);

@@ -9,8 +9,9 @@ export async function readText(given: string, what: string, terminal: Terminal):
 }
 
 export async function readStdin(what: string, terminal: Terminal): Promise<string> {
-  if (process.stdin.isTTY) terminal.err(`Type ${what}, then Ctrl-D on a line of its own:`);
+  const { stream, isTerminal } = terminal.stdin;
+  if (isTerminal) terminal.err(`Type ${what}, then Ctrl-D on a line of its own:`);
   let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk;
   return text;
 }

@@ -12,6 +12,6 @@ export async function printImageContext(
 ): Promise<number> {
   if (stdout.isTerminal)
     throw new UsageError(`this is for a pipe: talaria sandbox-image ${base} | docker build --tag NAME -`);
-  await pipeline(imageContext(base), process.stdout, { end: false, signal: stdout.closed });
+  await pipeline(imageContext(base), stdout.stream, { end: false, signal: stdout.closed });
   return exitCodes.ok;
 }

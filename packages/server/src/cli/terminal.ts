@@ -1,11 +1,20 @@
 /** What a command sees of the process it runs in, so that tests can run commands without one. */
 import { homedir } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
 import type { Env } from '../config/environment.ts';
 import { exitCodes } from './exit-codes.ts';
 import { createStyle, type Style } from './style.ts';
 
+export interface Input {
+  /** Its bytes. */
+  readonly stream: Readable;
+  readonly isTerminal: boolean;
+}
+
 export interface Output {
   write(text: string): void;
+  /** For bytes. */
+  readonly stream: Writable;
   readonly isTerminal: boolean;
   /** Whether the cursor can be moved: a terminal that is not dumb. */
   readonly canRedraw: boolean;
@@ -23,10 +32,13 @@ export interface Terminal {
   out(text: string): void;
   /** The same, for problems and notices that do not belong into piped output. */
   err(text: string): void;
+  readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Env;
   readonly homeDir: string;
+  /** What relative paths are relative to. */
+  readonly workingDir: string;
 }
 
 export function processTerminal(): Terminal {
@@ -35,10 +47,18 @@ export function processTerminal(): Terminal {
   return {
     out: (text) => stdout.write(`${text}\n`),
     err: (text) => stderr.write(`${text}\n`),
+    // Opened by the first command that reads it.
+    get stdin() {
+      return { stream: process.stdin, isTerminal: process.stdin.isTTY === true };
+    },
     stdout,
     stderr,
     env: process.env,
     homeDir: homeDirectory(),
+    // Fails in a directory that was deleted, where a command without paths still works.
+    get workingDir() {
+      return process.cwd();
+    },
   };
 }
 
@@ -53,6 +73,7 @@ function toOutput(stream: NodeJS.WriteStream): Output {
   });
   return {
     write: (text) => stream.write(text),
+    stream,
     isTerminal,
     canRedraw: isTerminal && process.env.TERM !== 'dumb',
     get columns() {

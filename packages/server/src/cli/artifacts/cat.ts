@@ -24,7 +24,7 @@ export async function printBody(body: ReadableStream<Uint8Array>, { stdout }: Te
     return;
   }
   try {
-    await pipeline(Readable.fromWeb(body), process.stdout, { end: false, signal: stdout.closed });
+    await pipeline(Readable.fromWeb(body), stdout.stream, { end: false, signal: stdout.closed });
   } catch (error) {
     // The reader of the output has read enough.
     if (!stdout.closed.aborted) throw error;

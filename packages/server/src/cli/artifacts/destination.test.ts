@@ -38,7 +38,7 @@ describe('a name from a workspace', () => {
     '世'.repeat(86),
   ])('%j is not', (name) => {
     expect(isSafeName(name)).toBe(false);
-    expect(() => chooseDestination(name, undefined)).toThrow(/not a safe file name/);
+    expect(() => chooseDestination(name, undefined, '/')).toThrow(/not a safe file name/);
   });
 
   it.each([
@@ -55,14 +55,14 @@ describe('a name from a workspace', () => {
 
 describe('the destination', () => {
   it('is the given path, unchanged', () => {
-    expect(chooseDestination('..', '../elsewhere/-x')).toBe('../elsewhere/-x');
+    expect(chooseDestination('..', '../elsewhere/-x', '/')).toBe('../elsewhere/-x');
   });
 
   it('is in the given directory', () => {
     const directory = temporaryDirectory();
-    expect(chooseDestination('a.txt', directory)).toBe(join(directory, 'a.txt'));
-    expect(chooseDestination('a.txt', 'missing/')).toBe(join('missing', 'a.txt'));
-    expect(() => chooseDestination('..', directory)).toThrow(/not a safe file name/);
+    expect(chooseDestination('a.txt', directory, '/')).toBe(join(directory, 'a.txt'));
+    expect(chooseDestination('a.txt', 'missing/', '/')).toBe(join('missing', 'a.txt'));
+    expect(() => chooseDestination('..', directory, '/')).toThrow(/not a safe file name/);
   });
 
   it('must not exist, not even as a dangling link', () => {
@@ -70,7 +70,7 @@ describe('the destination', () => {
     symlinkSync('nowhere', join(directory, 'link'));
     mkdirSync(join(directory, 'd'));
     for (const name of ['link', 'd'])
-      expect(() => refuseExisting(join(directory, name))).toThrow(/exists; --force/);
-    refuseExisting(join(directory, 'free'));
+      expect(() => refuseExisting(join(directory, name), name)).toThrow(/exists; --force/);
+    refuseExisting(join(directory, 'free'), 'free');
   });
 });

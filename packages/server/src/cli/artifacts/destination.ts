@@ -3,7 +3,7 @@
  * that does not look like what it is, is refused; the person then gives a name with -o.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs';
-import { basename, join, posix } from 'node:path';
+import { basename, join, posix, resolve } from 'node:path';
 import { CommandError } from '../command-error.ts';
 import { safeCommand } from '../text/safe-text.ts';
 
@@ -26,8 +26,9 @@ export function isSafeName(name: string): boolean {
 }
 
 /** `given` is the value of -o. */
-export function chooseDestination(name: string, given: string | undefined): string {
-  const intoDirectory = given !== undefined && (/[/\\]$/.test(given) || isDirectory(given));
+export function chooseDestination(name: string, given: string | undefined, workingDir: string): string {
+  const intoDirectory =
+    given !== undefined && (/[/\\]$/.test(given) || isDirectory(resolve(workingDir, given)));
   if (given !== undefined && !intoDirectory) return given;
   if (!isSafeName(name)) {
     throw new CommandError(`${JSON.stringify(safeCommand(name))} is not a safe file name; give one with -o`);
@@ -36,8 +37,8 @@ export function chooseDestination(name: string, given: string | undefined): stri
 }
 
 /** Links count as existing, wherever they lead. */
-export function refuseExisting(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw existsError(path);
+export function refuseExisting(place: string, shown: string): void {
+  if (lstatSync(place, { throwIfNoEntry: false }) !== undefined) throw existsError(shown);
 }
 
 export function existsError(path: string): CommandError {

@@ -8,7 +8,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { existsError } from './destination.ts';
 
 const DIGEST_CHARS = 12;
 
@@ -77,7 +76,7 @@ export class PartFile implements AsyncDisposable {
   async moveToPlace(replace: boolean): Promise<void> {
     await this.#handle.sync();
     // The first to create the file wins: a check before the move could be outdated by the move.
-    if (!replace) await reserve(this.#destination);
+    if (!replace) await (await open(this.#destination, 'wx')).close();
     await rename(this.path, this.#destination);
   }
 
@@ -97,13 +96,5 @@ export class PartFile implements AsyncDisposable {
   #add(bytes: Uint8Array): void {
     this.#hash.update(bytes);
     this.#size += bytes.length;
-  }
-}
-
-async function reserve(path: string): Promise<void> {
-  try {
-    await (await open(path, 'wx')).close();
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? existsError(path) : error;
   }
 }

@@ -2,6 +2,7 @@
  * Saves a download under its name, when it is complete. A file is first checked against its sha256, and an interrupted
  * one stays for the next time. Nothing stays of an interrupted archive: it would be a different one the next time.
  */
+import { resolve } from 'node:path';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { type FileError, isFileError } from '../file-error.ts';
@@ -11,7 +12,7 @@ import { ProgressBar } from '../screen/progress-bar.ts';
 import type { Terminal } from '../terminal.ts';
 import { bytes } from '../text/bytes.ts';
 import { safeCommand } from '../text/safe-text.ts';
-import { chooseDestination, refuseExisting, shownFile } from './destination.ts';
+import { chooseDestination, existsError, refuseExisting, shownFile } from './destination.ts';
 import { PartFile } from './part-file.ts';
 import type { Source } from './source.ts';
 
@@ -26,11 +27,12 @@ export async function save(
   options: { readonly output: string | undefined; readonly force: boolean },
   terminal: Terminal,
 ): Promise<Saved> {
-  const destination = chooseDestination(source.name, options.output);
+  const destination = chooseDestination(source.name, options.output, terminal.workingDir);
+  const place = resolve(terminal.workingDir, destination);
   try {
-    if (!options.force) refuseExisting(destination);
+    if (!options.force) refuseExisting(place, destination);
     const total = lengthOf(source.response);
-    await using part = await PartFile.open(destination, source.digest, total);
+    await using part = await PartFile.open(place, source.digest, total);
     await receive(source, part, new ProgressBar(shownFile(destination), total, part.size), terminal);
     const sha256 = part.digest();
     if (source.digest !== undefined && sha256 !== source.digest) {
@@ -87,6 +89,7 @@ function lengthOf({ headers }: Response): number | undefined {
 }
 
 function explainFileError({ code }: FileError, destination: string): CommandError {
+  if (code === 'EEXIST') return existsError(destination);
   const reasons: Record<string, string> = {
     ENOENT: 'there is no such directory',
     ENOSPC: 'the disk is full',

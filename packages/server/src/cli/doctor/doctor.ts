@@ -4,6 +4,7 @@
  * have started is removed first.
  */
 import type { BackendName } from '../../config/backends.ts';
+import type { Env } from '../../config/environment.ts';
 import { type Config, configSecrets } from '../../config/index.ts';
 import { Secrets } from '../../secrets/secrets.ts';
 import type { Arguments } from '../commands.ts';
@@ -27,9 +28,16 @@ import { checkPostgres } from './checks/postgres.ts';
 import { checkSandbox } from './checks/sandbox.ts';
 import type { Finding } from './finding.ts';
 
+interface CheckContext {
+  /** What was started is to be removed. */
+  readonly interrupted: AbortSignal;
+  /** Of this process, for those that a check starts. */
+  readonly env: Env;
+}
+
 type Check = readonly [
   name: string,
-  check: (config: Config, interrupted: AbortSignal) => Finding | Promise<Finding>,
+  check: (config: Config, context: CheckContext) => Finding | Promise<Finding>,
 ];
 
 /** What a backend needs on this machine, before it is tried. Unused backends are reported, too. */
@@ -72,7 +80,7 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
   using signals = stopSignals();
   const interrupted = new AbortController();
   const pending = checksOf(config).map(([name, check]) => {
-    const found = run(check, config, interrupted.signal);
+    const found = run(check, config, { interrupted: interrupted.signal, env: terminal.env });
     return { name, finding: found.then((finding) => ({ name, ...masked(finding, mask) })) };
   });
   const findings = [];
@@ -98,9 +106,9 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
 type NamedFinding = Finding & { readonly name: string };
 
 /** A check that throws has found something, too. */
-async function run(check: Check[1], config: Config, interrupted: AbortSignal): Promise<Finding> {
+async function run(check: Check[1], config: Config, context: CheckContext): Promise<Finding> {
   try {
-    return await check(config, interrupted);
+    return await check(config, context);
   } catch (error) {
     return { status: 'failed', detail: `could not be checked: ${(error as Error).message}` };
   }

@@ -1,20 +1,23 @@
 /** `talaria files put`: files of this machine, or stdin, to the server. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { connect } from '../client/connect.ts';
 import { CommandError } from '../command-error.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { Interrupted, interruptible } from '../interruptible.ts';
-import type { Terminal } from '../terminal.ts';
+import type { Input, Terminal } from '../terminal.ts';
 import { bytes } from '../text/bytes.ts';
 import { safeCommand, safeJson, safeLine } from '../text/safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { upload } from './upload.ts';
 
 interface Source {
+  /** For people. */
   readonly path: string;
+  /** Undefined for stdin. */
+  readonly place: string | undefined;
   readonly filename: string;
   /** Unknown for stdin. */
   readonly size: number | undefined;
@@ -25,12 +28,13 @@ export async function putFiles(args: Arguments<'filesPut'>, terminal: Terminal):
   if (name !== undefined && paths.length > 1) throw new UsageError('--name is for one file');
   if (name === undefined && paths.includes('-')) throw new UsageError('expected --name <name> for stdin');
   // All are looked at before one is uploaded: a mistake in a name uploads nothing.
-  const sources = await Promise.all(paths.map((path) => toSource(path, name)));
+  const sources = await Promise.all(paths.map((path) => toSource(path, name, terminal.workingDir)));
   const client = connect(args, terminal);
   try {
     return await interruptible(async (signal) => {
-      for (const { path, ...source } of sources) {
-        const read = (onBytes: (count: number) => void) => bytesOf(path, onBytes);
+      for (const { path, place, ...source } of sources) {
+        const read = (onBytes: (count: number) => void) =>
+          bytesOf(path, openSource(place, terminal), onBytes);
         const file = await upload(client, { ...source, purpose: args.purpose, signal, read }, terminal);
         if (args.json) terminal.out(safeJson(file));
         else if (args.quiet) terminal.out(safeLine(file.id));
@@ -44,9 +48,10 @@ export async function putFiles(args: Arguments<'filesPut'>, terminal: Terminal):
   }
 }
 
-async function toSource(path: string, given: string | undefined): Promise<Source> {
-  if (path === '-') return { path, filename: given!, size: undefined };
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+async function toSource(path: string, given: string | undefined, workingDir: string): Promise<Source> {
+  if (path === '-') return { path, place: undefined, filename: given!, size: undefined };
+  const place = resolve(workingDir, path);
+  const found = await stat(place).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`${safeCommand(path)} cannot be read: ${reasonOf(error)}`);
   });
   if (found.isDirectory()) {
@@ -54,11 +59,18 @@ async function toSource(path: string, given: string | undefined): Promise<Source
       `${safeCommand(path)} is a directory; pack it first: tar cz … | talaria files put -`,
     );
   }
-  return { path, filename: given ?? basename(path), size: found.isFile() ? found.size : undefined };
+  return { path, place, filename: given ?? basename(path), size: found.isFile() ? found.size : undefined };
 }
 
-async function* bytesOf(path: string, onBytes: (count: number) => void): AsyncGenerator<Uint8Array, void> {
-  const source: AsyncIterable<Uint8Array> = path === '-' ? process.stdin : createReadStream(path);
+function openSource(place: string | undefined, { stdin }: { stdin: Input }): AsyncIterable<Uint8Array> {
+  return place === undefined ? stdin.stream : createReadStream(place);
+}
+
+async function* bytesOf(
+  path: string,
+  source: AsyncIterable<Uint8Array>,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const chunk of source) {
       onBytes(chunk.length);

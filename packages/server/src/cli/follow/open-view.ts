@@ -23,7 +23,7 @@ export function openView({ json, quiet, verbose }: ViewOptions, terminal: Termin
   const output = stdout.isTerminal ? stdout : stderr;
   const screen = output.canRedraw ? new LiveScreen(output) : new PlainScreen(output);
   const { style } = output;
-  const keyboard = openKeyboard();
+  const keyboard = openKeyboard(terminal);
   return new TextView({
     screen,
     style,

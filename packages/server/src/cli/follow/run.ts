@@ -79,7 +79,7 @@ async function createIn(
   terminal: Terminal,
 ): Promise<RunCreated> {
   const { findMount } = await import('../workspace/find-mount.ts');
-  const { name, path, isWhole } = await findMount(client, directory);
+  const { name, path, isWhole } = await findMount(client, directory, terminal);
   // More than the user named, so it is said, also with --quiet.
   if (!isWhole)
     terminal.err(`The run works in ${shownPath(path)}, the whole directory that the server allows`);

@@ -84,11 +84,15 @@ async function naming<T>(role: 'source' | 'target', database: Database, opening:
 }
 
 /** A URL as in TALARIA_DATABASE_URL, or the path of a file. Messages do not repeat it: it may contain a password. */
-function readStore(flag: string, given: string | undefined, { homeDir, env }: Terminal): Database {
+function readStore(
+  flag: string,
+  given: string | undefined,
+  { homeDir, workingDir, env }: Terminal,
+): Database {
   if (given === undefined) throw new UsageError(`expected ${flag} <store>`);
-  if (!/^[a-z]\w+:/i.test(given)) return { kind: 'sqlite', path: resolve(given) };
+  if (!/^[a-z]\w+:/i.test(given)) return { kind: 'sqlite', path: resolve(workingDir, given) };
   const kind = databaseUrl();
-  const read = kind.fromText(given, { homeDir, baseDir: process.cwd(), env });
+  const read = kind.fromText(given, { homeDir, baseDir: workingDir, env });
   if ('value' in read) return read.value;
   const reason = read.refused === '' ? '' : `: ${read.refused}`;
   throw new UsageError(

@@ -46,7 +46,8 @@ function pendingCall(
 async function readOutput(given: string | undefined, call: PendingCall, terminal: Terminal): Promise<string> {
   if (given !== undefined && given !== '-') return given;
   if (given === undefined) {
-    if (!process.stdin.isTTY) throw new UsageError('there is no terminal to ask on; give --output <text>');
+    if (!terminal.stdin.isTerminal)
+      throw new UsageError('there is no terminal to ask on; give --output <text>');
     const { columns, style } = terminal.stderr;
     for (const line of callLines(call, columns, style)) terminal.err(line);
   }

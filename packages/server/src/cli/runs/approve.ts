@@ -51,7 +51,7 @@ function pendingQuestion({ approval, run_id, status }: Run, wanted: string | und
 }
 
 async function ask(question: Question, terminal: Terminal): Promise<ApprovalChoice> {
-  const keyboard = openKeyboard();
+  const keyboard = openKeyboard(terminal);
   if (keyboard === undefined) {
     throw new UsageError('there is no terminal to ask on; give the answer: once, session, always or deny');
   }

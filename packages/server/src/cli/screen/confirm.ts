@@ -5,10 +5,11 @@ import { openKeyboard } from './keyboard.ts';
 /** Undefined if nobody can be asked. Rejects with the reason of the signal. */
 export async function confirm(
   question: string,
-  { stderr }: Terminal,
+  terminal: Terminal,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
-  const keyboard = stderr.isTerminal ? openKeyboard() : undefined;
+  const { stderr } = terminal;
+  const keyboard = stderr.isTerminal ? openKeyboard(terminal) : undefined;
   if (keyboard === undefined) return undefined;
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const leave = (): void => reject(signal.reason);

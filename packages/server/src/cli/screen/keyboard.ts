@@ -4,6 +4,7 @@
  */
 import { openSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
+import type { Terminal } from '../terminal.ts';
 import { KeyParser } from './parse-keys.ts';
 
 export interface Keyboard {
@@ -18,8 +19,8 @@ const SIGNALS: Readonly<Record<string, NodeJS.Signals>> = {
 };
 
 /** Undefined if nobody can press a key. */
-export function openKeyboard(): Keyboard | undefined {
-  if (!process.stdout.isTTY && !process.stderr.isTTY) return undefined;
+export function openKeyboard({ stdout, stderr }: Terminal): Keyboard | undefined {
+  if (!stdout.isTerminal && !stderr.isTerminal) return undefined;
   const input = process.stdin.isTTY ? process.stdin : controllingTerminal();
   if (input === undefined) return undefined;
   return {

@@ -3,10 +3,11 @@
  * fingerprint, so no path leaves this machine, and the server of another machine has none that fits.
  */
 import { realpath } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Directory, Talaria } from '@talaria/client';
 import { directoryFingerprint } from '../../basics/directory-fingerprint.ts';
 import { CommandError } from '../command-error.ts';
+import type { Terminal } from '../terminal.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { shownPath } from '../text/shown-path.ts';
 
@@ -19,8 +20,12 @@ export interface FoundMount {
   isWhole: boolean;
 }
 
-export async function findMount(client: Talaria, directory: string): Promise<FoundMount> {
-  const asked = await realpath(directory).catch(() => undefined);
+export async function findMount(
+  client: Talaria,
+  directory: string,
+  { workingDir }: Terminal,
+): Promise<FoundMount> {
+  const asked = await realpath(resolve(workingDir, directory)).catch(() => undefined);
   if (asked === undefined || (await directoryFingerprint(asked)) === undefined) {
     throw new CommandError(`${shownPath(directory)} is no directory that a run can work in`);
   }

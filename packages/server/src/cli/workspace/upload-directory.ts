@@ -51,8 +51,9 @@ export async function withUploadedDirectory<T>(
   create: (workspace: PackedWorkspace | undefined) => Promise<T>,
 ): Promise<T> {
   const { directory, signal, onUploaded } = options;
-  await expectDirectory(directory);
-  const found = await survey(directory, options);
+  const place = resolve(terminal.workingDir, directory);
+  await expectDirectory(place, directory);
+  const found = await survey(place, options);
   if (found.entries.length === 0) {
     onUploaded([`${shownPath(directory)} has no files to bring along`, ...leftOutLines(found.leftOut)]);
     return create(undefined);
@@ -61,7 +62,7 @@ export async function withUploadedDirectory<T>(
   const { id } = await upload(
     client,
     {
-      filename: `${basename(resolve(directory)) || 'root'}.tar.gz`,
+      filename: `${basename(place) || 'root'}.tar.gz`,
       purpose: PURPOSE,
       size: found.bytes,
       signal,
@@ -82,8 +83,8 @@ export async function withUploadedDirectory<T>(
   }
 }
 
-async function expectDirectory(directory: string): Promise<void> {
-  const found = await stat(directory).catch(() => undefined);
+async function expectDirectory(place: string, directory: string): Promise<void> {
+  const found = await stat(place).catch(() => undefined);
   if (found?.isDirectory()) return;
   const problem = found === undefined ? 'there is no such directory' : 'it is not a directory';
   throw new CommandError(`${shownPath(directory)} cannot be packed: ${problem}`);

@@ -16,7 +16,10 @@ import type { Finding } from '../finding.ts';
 
 const FIX = 'Check KUBECONFIG and the role in deploy/kubernetes/sandboxes.yaml, or use TALARIA_BACKEND=local';
 
-export async function checkKubernetes(config: Config, interrupted: AbortSignal): Promise<Finding> {
+export async function checkKubernetes(
+  config: Config,
+  { interrupted }: { interrupted: AbortSignal },
+): Promise<Finding> {
   const { backend, allowNetwork } = config;
   if (backend !== 'kubernetes') return { status: 'ok', detail: `not used: TALARIA_BACKEND is ${backend}` };
   const { kubernetes, pod } = kubernetesOptions(config);

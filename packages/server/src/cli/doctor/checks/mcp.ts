@@ -1,4 +1,5 @@
 /** The configured MCP servers, each with a real connection and a list of its tools. */
+import type { Env } from '../../../config/environment.ts';
 import { type Config, configSecrets, type McpServerConfig } from '../../../config/index.ts';
 import { ConnectFailure } from '../../../mcp/failures.ts';
 import { tryServer } from '../../../mcp/try-server.ts';
@@ -8,12 +9,12 @@ import type { Finding } from '../finding.ts';
 /** How many tools of a server are named. */
 const NAMED_TOOLS = 8;
 
-export async function checkMcpServers(config: Config): Promise<Finding> {
+export async function checkMcpServers(config: Config, { env }: { env: Env }): Promise<Finding> {
   const { mcpServers } = config;
   if (mcpServers.length === 0) return { status: 'ok', detail: 'none configured' };
   const secrets = new Secrets(configSecrets(config));
   const wanted = mcpServers.filter(({ enabled }) => enabled);
-  const findings = await Promise.all(wanted.map((server) => checkServer(server, secrets)));
+  const findings = await Promise.all(wanted.map((server) => checkServer(server, secrets, env)));
   const connected = findings.filter(({ status }) => status !== 'failed').length;
   const off = mcpServers.length - wanted.length;
   return {
@@ -24,9 +25,9 @@ export async function checkMcpServers(config: Config): Promise<Finding> {
   };
 }
 
-async function checkServer(config: McpServerConfig, secrets: Secrets): Promise<Finding> {
+async function checkServer(config: McpServerConfig, secrets: Secrets, environment: Env): Promise<Finding> {
   try {
-    const listed = await tryServer({ config, secrets, environment: process.env });
+    const listed = await tryServer({ config, secrets, environment });
     const names = listed.map(({ name }) => name);
     return describe(config, names);
   } catch (error) {

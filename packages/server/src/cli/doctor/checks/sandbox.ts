@@ -15,7 +15,10 @@ import type { Finding } from '../finding.ts';
 
 const COMMAND_S = 20;
 
-export async function checkSandbox(config: Config, interrupted: AbortSignal): Promise<Finding> {
+export async function checkSandbox(
+  config: Config,
+  { interrupted }: { interrupted: AbortSignal },
+): Promise<Finding> {
   const directory = mkdtempSync(join(placeFor(config), 'talaria-doctor-'));
   // One container is enough to find out.
   const small = { ...config, slotsPerContainer: 1, minContainers: 1, maxContainers: 1, warmSlots: 0 };

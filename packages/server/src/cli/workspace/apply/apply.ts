@@ -3,6 +3,7 @@
  * then all changes are made, or none.
  */
 import { realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { type ChangedFile, isTerminalStatus, type RunDiff, type Talaria } from '@talaria/client';
 import { connect } from '../../client/connect.ts';
 import { findRun } from '../../client/find-run.ts';
@@ -29,7 +30,7 @@ import { Staging } from './staging.ts';
 
 export async function apply(args: Arguments<'apply'>, terminal: Terminal): Promise<number> {
   const { dir: directory = '.', 'dry-run': isDry, 'keep-mine': keepsMine } = args;
-  const local = new LocalFiles(await existingDirectory(directory));
+  const local = new LocalFiles(await existingDirectory(directory, terminal));
   const client = connect(args, terminal);
   const runId = await findRun(client, args.run);
   const { status } = await client.runs.get(runId);
@@ -70,9 +71,10 @@ export async function apply(args: Arguments<'apply'>, terminal: Terminal): Promi
 }
 
 /** Whoever names a link to a directory means that directory. */
-async function existingDirectory(directory: string): Promise<string> {
-  const found = await stat(directory).catch(() => undefined);
-  if (found?.isDirectory()) return realpath(directory);
+async function existingDirectory(directory: string, { workingDir }: Terminal): Promise<string> {
+  const place = resolve(workingDir, directory);
+  const found = await stat(place).catch(() => undefined);
+  if (found?.isDirectory()) return realpath(place);
   throw new CommandError(`${shownPath(directory)} is not a directory`);
 }
 

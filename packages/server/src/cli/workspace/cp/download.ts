@@ -51,7 +51,7 @@ export async function download(wanted: Download, terminal: Terminal): Promise<Co
 }
 
 async function downloadDirectory(wanted: Download, terminal: Terminal): Promise<Copied> {
-  const { root, into, shown } = await destinationOf(wanted);
+  const { root, into, shown } = await destinationOf(wanted, terminal.workingDir);
   const local = new LocalFiles(root);
   await using staging = await Staging.open(root);
   const fetched = await fetchAll(wanted, { local, staging, into }, terminal);
@@ -68,17 +68,22 @@ async function downloadDirectory(wanted: Download, terminal: Terminal): Promise<
 }
 
 /** As `cp` does: into a directory that exists under its own name, otherwise as what does not exist yet. */
-async function destinationOf({ path, to }: Download): Promise<{ root: string; into: string; shown: string }> {
-  const isThere = await stat(to).then(
+async function destinationOf(
+  { path, to }: Download,
+  workingDir: string,
+): Promise<{ root: string; into: string; shown: string }> {
+  const asked = resolve(workingDir, to);
+  const isThere = await stat(asked).then(
     (found) => found.isDirectory(),
     () => false,
   );
-  if (isThere && path === '') return { root: await realpath(to), into: '', shown: to };
-  const place = isThere ? chooseDestination(basename(path), to) : to;
-  const above = dirname(resolve(place));
+  if (isThere && path === '') return { root: await realpath(asked), into: '', shown: to };
+  const shown = isThere ? chooseDestination(basename(path), to, workingDir) : to;
+  const place = resolve(workingDir, shown);
+  const above = dirname(place);
   const found = await stat(above).catch(() => undefined);
   if (!found?.isDirectory()) throw new CommandError(`${shownPath(above)} is not a directory`);
-  return { root: await realpath(above), into: basename(resolve(place)), shown: place };
+  return { root: await realpath(above), into: basename(place), shown };
 }
 
 interface Fetched {

@@ -34,13 +34,14 @@ interface LocalFile {
   readonly size: number;
 }
 
-export async function upload(wanted: UploadTo, { stderr }: Terminal): Promise<Copied> {
+export async function upload(wanted: UploadTo, { stderr, workingDir }: Terminal): Promise<Copied> {
   const { from } = wanted;
-  const found = await stat(from).catch(() => undefined);
+  const place = resolve(workingDir, from);
+  const found = await stat(place).catch(() => undefined);
   if (found === undefined) throw new CommandError(`${shownPath(from)} cannot be read: there is no such file`);
   const { files, leftOut, to } = found.isDirectory()
-    ? await filesOf(wanted)
-    : await oneFile(wanted, found.size);
+    ? await filesOf(wanted, place)
+    : await oneFile(wanted, place, found.size);
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const bar = new ProgressBar(shownPath(from), bytes, 0);
   using screen = stderr.canRedraw ? new LiveScreen(stderr) : undefined;
@@ -60,17 +61,16 @@ interface Chosen {
   readonly to: string;
 }
 
-async function oneFile(wanted: UploadTo, size: number): Promise<Chosen> {
-  const path = await targetOf(wanted, basename(resolve(wanted.from)));
-  return { files: [{ place: wanted.from, path, size }], leftOut: [], to: shownTarget(wanted, path) };
+async function oneFile(wanted: UploadTo, place: string, size: number): Promise<Chosen> {
+  const path = await targetOf(wanted, basename(place));
+  return { files: [{ place, path, size }], leftOut: [], to: shownTarget(wanted, path) };
 }
 
-async function filesOf(wanted: UploadTo): Promise<Chosen> {
-  const { from } = wanted;
+async function filesOf(wanted: UploadTo, place: string): Promise<Chosen> {
   // As for `cp`, a dot at the end means what is in the directory.
-  const isContents = /(^|\/)\.\/?$/.test(from);
-  const target = isContents ? workspacePath(wanted.path) : await targetOf(wanted, basename(resolve(from)));
-  const { entries, leftOut } = await survey(from, { withGit: false });
+  const isContents = /(^|\/)\.\/?$/.test(wanted.from);
+  const target = isContents ? workspacePath(wanted.path) : await targetOf(wanted, basename(place));
+  const { entries, leftOut } = await survey(place, { withGit: false });
   const files: LocalFile[] = [];
   const others: NotTaken[] = [];
   for (const entry of entries) {
@@ -78,7 +78,7 @@ async function filesOf(wanted: UploadTo): Promise<Chosen> {
     if (entry.type !== 'file') others.push({ path, reason: 'a link' });
     else if (toRaw(Buffer.from(path)) !== entry.path)
       others.push({ path, reason: 'a name that is not UTF-8' });
-    else files.push({ place: `${from}/${path}`, path: posix.join(target, path), size: entry.size });
+    else files.push({ place: `${place}/${path}`, path: posix.join(target, path), size: entry.size });
   }
   return { files, leftOut: [...leftOut, ...others], to: shownTarget(wanted, target) };
 }
