@@ -106,7 +106,7 @@ describeInBrowser('every page', () => {
       await page.getByRole('dialog').waitFor();
       expect(await violationsOf(page), key).toEqual([]);
       await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.locator('dialog').waitFor({ state: 'detached' });
     }
     await page.getByRole('checkbox').first().check();
     await page.getByRole('button', { name: 'Stop it…' }).click();

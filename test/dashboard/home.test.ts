@@ -149,7 +149,7 @@ describeInBrowser('the home page', () => {
     for (const id of ids) await page.locator(`[data-run="${id}"]`).getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Stop them…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop 2 runs' }).click();
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('dialog').waitFor({ state: 'detached' });
     for (const id of ids) expect((await dash.client.runs.wait(id)).status).toBe('cancelled');
   });
 });

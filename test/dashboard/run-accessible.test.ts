@@ -1,8 +1,7 @@
 /** axe finds nothing on the page of a run: in both themes, on a desk and on a phone, with every panel. */
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
+import { THEMES, violationsIn } from './support/a11y.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 import { PHONE } from './support/sizes.ts';
@@ -29,14 +28,6 @@ beforeAll(async () => {
 });
 afterAll(async () => dash[Symbol.asyncDispose]());
 
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations: found } = (await page.evaluate('axe.run()')) as axe.AxeResults;
-  return found.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, any }) => `${id}: ${html} ${any[0]?.message ?? ''}`),
-  );
-}
-
 const SIZES = [
   ['a desk', {}],
   ['a phone', { viewport: PHONE }],
@@ -44,26 +35,26 @@ const SIZES = [
 
 describeInBrowser('axe', () => {
   describe.each(SIZES)('on %s', (_, size) => {
-    test.each(['light', 'dark'] as const)('finds nothing in the %s theme', async (colorScheme) => {
-      const { page } = await browser.open({ ...size, colorScheme });
+    test.each(THEMES)('finds nothing in the %s theme', async (theme) => {
+      const { page } = await browser.open({ ...size, colorScheme: theme });
       await page.goto(dash.ui(`runs/${runId}`));
       const once = page.getByRole('button', { name: 'Once' });
       await once.waitFor();
       await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
-      expect(await violations(page)).toEqual([]);
+      expect(await violationsIn(page, theme)).toEqual([]);
       await page.getByRole('region', { name: 'Transcript' }).evaluate((list) => list.scrollTo(0, 0));
       await page.getByRole('button', { name: /thought/ }).click();
-      expect(await violations(page)).toEqual([]);
+      expect(await violationsIn(page, theme)).toEqual([]);
       await page
         .getByRole('button', { name: /Inspect terminal/ })
         .first()
         .click();
       await page.getByRole('tabpanel').getByText('exit 1', { exact: true }).waitFor();
-      expect(await violations(page)).toEqual([]);
+      expect(await violationsIn(page, theme)).toEqual([]);
       for (const tab of ['Files', 'Events', 'Run']) {
         await page.getByRole('tab', { name: tab }).click();
         if (tab === 'Files') await page.getByRole('tabpanel').getByRole('button', { name: 'b.csv' }).click();
-        expect(await violations(page)).toEqual([]);
+        expect(await violationsIn(page, theme)).toEqual([]);
       }
       // Nothing is wider than the page.
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
-import { startDashboardServer } from './support/dashboard-server.ts';
+import { startDashboardProcess } from './support/dashboard-server.ts';
 
 /** A server that comes back at another port, behind a fixed address. */
 async function startWorld() {
-  const dash = await startDashboardServer();
+  const dash = await startDashboardProcess();
   const proxy = await UnreliableProxy.start(() => dash.server.url, 1);
   return {
     dash,

@@ -347,14 +347,14 @@ describeInBrowser('the sections', () => {
     await page.keyboard.type('rul');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/ui\/rules$/);
-    // While a dialog is there, keys belong to it.
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // While a dialog is there, keys belong to it; that it is closed already does not suffice.
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('n');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('Hello');
     expect(await page.getByLabel('Prompt').inputValue()).toBe('Hello');
     await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('g');
     await page.waitForURL(/\/ui\/$/);
     await page.locator('[data-run]').first().waitFor();

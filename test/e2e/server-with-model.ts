@@ -7,12 +7,8 @@ import { Api, type Frame } from '../support/api.ts';
 import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { ServerProcess, type ServerProcessOptions } from '../support/server-process.ts';
+import type { RunningServer } from '../support/server-settings.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-interface RunningServer extends AsyncDisposable {
-  readonly url: string;
-  readonly dataDir: string;
-}
 
 export class ServerWithModel<Server extends RunningServer = RunningServer> implements AsyncDisposable {
   readonly model: ModelServer;

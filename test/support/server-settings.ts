@@ -1,4 +1,9 @@
-/** The settings that every server under test starts with, however it runs. */
+/** What every server under test has, and the settings it starts with, however it runs. */
+export interface RunningServer extends AsyncDisposable {
+  readonly url: string;
+  readonly dataDir: string;
+}
+
 export interface ServerOptions {
   /** The model's base URL; without it the server runs its demo model. */
   modelUrl?: string;

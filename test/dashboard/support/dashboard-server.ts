@@ -1,12 +1,14 @@
 /** A server with a scripted model and a key, and the address at which the page signs in by itself. */
 import { Talaria } from '@talaria/client';
+import { HostedServer } from '../../support/hosted-server.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
-import { ServerProcess, type ServerProcessOptions } from '../../support/server-process.ts';
+import { ServerProcess } from '../../support/server-process.ts';
+import type { RunningServer, ServerOptions } from '../../support/server-settings.ts';
 
 const KEY = 'the-key-of-the-dashboard-tests';
 
-export interface DashboardServer extends AsyncDisposable {
-  server: ServerProcess;
+export interface DashboardServer<Server = RunningServer> extends AsyncDisposable {
+  server: Server;
   model: ModelServer;
   key: string;
   client: Talaria;
@@ -14,12 +16,21 @@ export interface DashboardServer extends AsyncDisposable {
   ui(path?: string): string;
 }
 
-export async function startDashboardServer({
-  env,
-  ...options
-}: ServerProcessOptions = {}): Promise<DashboardServer> {
+export function startDashboardServer(options: ServerOptions = {}): Promise<DashboardServer> {
+  return startWith(HostedServer.start, options);
+}
+
+/** For tests that kill the server. */
+export function startDashboardProcess(): Promise<DashboardServer<ServerProcess>> {
+  return startWith(ServerProcess.start, {});
+}
+
+async function startWith<Server extends RunningServer>(
+  start: (options: ServerOptions) => Promise<Server>,
+  { env, ...options }: ServerOptions,
+): Promise<DashboardServer<Server>> {
   const model = await startModelServer();
-  const server = await ServerProcess.start({
+  const server = await start({
     modelUrl: model.url,
     ...options,
     env: { API_SERVER_KEY: KEY, ...env },
