@@ -1,5 +1,6 @@
 /** The operator's directories that runs may begin with, as a JSON object: name → path, mode and, if not all, the keys. */
 import { isAbsolute, normalize, relative } from 'node:path';
+import { isJsonObject, type JsonObject, readsJsonObject } from './json-object.ts';
 import type { Kind, Read } from './kinds.ts';
 import { showGiven } from './kinds.ts';
 
@@ -21,15 +22,7 @@ export function directories(): Kind<readonly OperatorDirectory[]> {
     allowed:
       'a JSON object of directories by name, each {"path", "mode": "copy" or "mount", "keys"}; see docs/workspaces.md',
     secret: false,
-    fromText(text) {
-      try {
-        return readDirectories(JSON.parse(text));
-      } catch (error) {
-        if (error instanceof SyntaxError) return { refused: 'it is not valid JSON' };
-        throw error;
-      }
-    },
-    fromJson: readDirectories,
+    ...readsJsonObject(readDirectories),
     shown: showGiven,
     format: (list) =>
       JSON.stringify(Object.fromEntries(list.map(({ name, ...directory }) => [name, directory]))),
@@ -93,10 +86,9 @@ function isWithin(path: string, directory: string): boolean {
   return way === '' || !(way === '..' || way.startsWith('../') || isAbsolute(way));
 }
 
-function readDirectories(json: unknown): Read<readonly OperatorDirectory[]> {
-  if (!isObject(json)) return { refused: '' };
+function readDirectories(object: JsonObject): Read<readonly OperatorDirectory[]> {
   const problems: string[] = [];
-  const list = Object.entries(json).flatMap(([name, entry]) => readDirectory(name, entry, problems) ?? []);
+  const list = Object.entries(object).flatMap(([name, entry]) => readDirectory(name, entry, problems) ?? []);
   return problems.length === 0 ? { value: list } : { refused: problems.join('; ') };
 }
 
@@ -105,7 +97,7 @@ function readDirectory(name: string, entry: unknown, problems: string[]): Operat
     problems.push(`${JSON.stringify(name.slice(0, 40))} ${text}`);
   };
   if (!NAME.test(name)) return problem('must be a name of 1 to 64 letters, digits, dots, - or _');
-  if (!isObject(entry)) return problem('must be an object');
+  if (!isJsonObject(entry)) return problem('must be an object');
   const { path, mode = 'copy', keys } = entry;
   const unknown = Object.keys(entry).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined) return problem(`has the unknown field ${JSON.stringify(unknown.slice(0, 40))}`);
@@ -116,8 +108,4 @@ function readDirectory(name: string, entry: unknown, problems: string[]): Operat
   const isList = Array.isArray(keys) && keys.every((key) => typeof key === 'string');
   if (keys !== undefined && !isList) return problem("has 'keys' that are no list of names of API keys");
   return { name, path: normalize(path), mode, keys: keys as string[] | undefined };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,6 +6,7 @@
 import { dirname } from 'node:path';
 import { didYouMean } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
+import { isJsonObject } from './json-object.ts';
 import { type SettingName, settingList } from './settings.ts';
 
 export interface ConfigFile {
@@ -25,7 +26,7 @@ export function readConfigFile(path: string, text: string): ConfigFile {
   if ('syntax' in root) {
     return { given, problems: [`${path} is not valid JSON${root.syntax}`] };
   }
-  if (!isObject(root.json)) {
+  if (!isJsonObject(root.json)) {
     return { given, problems: [`${path} must hold one JSON object, like {"port": 8642}`] };
   }
 
@@ -36,7 +37,7 @@ export function readConfigFile(path: string, text: string): ConfigFile {
       const name = word.includes('.') ? undefined : namesByKey.get(key);
       if (name !== undefined) {
         given.set(name, { form: 'json', value, label, source: `file ${path}`, baseDir: dirname(path) });
-      } else if (sections.has(key) && isObject(value)) {
+      } else if (sections.has(key) && isJsonObject(value)) {
         walk(value, `${key}.`);
       } else if (sections.has(key)) {
         problems.push(`${label} must be an object with the keys ${keysOf(key).join(', ')}`);
@@ -71,8 +72,4 @@ function parseJson(text: string): { json: unknown } | { syntax: string } {
     const place = /line \d+ column \d+/.exec(String(error));
     return { syntax: place === null ? '' : `: ${place[0]}` };
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

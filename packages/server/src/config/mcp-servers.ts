@@ -7,6 +7,7 @@
  */
 import { isAbsolute } from 'node:path';
 import { didYouMean } from '../basics/nearest.ts';
+import { isJsonObject, type JsonObject, readsJsonObject } from './json-object.ts';
 import {
   boolean,
   choice,
@@ -34,7 +35,7 @@ export interface McpServerConfig {
   /** The parts of it that must be masked. */
   readonly secrets: readonly string[];
   /** As it was given, with secrets masked. */
-  readonly shown: Readonly<Record<string, unknown>>;
+  readonly shown: JsonObject;
 }
 
 export interface StdioConfig {
@@ -84,31 +85,22 @@ export function mcpServers(): Kind<readonly McpServerConfig[]> {
     allowed:
       'a JSON object of servers by name, each {"command", "args", "env", "cwd"} or {"url", "headers"}; see docs/mcp.md',
     secret: true,
-    fromText(text, context) {
-      try {
-        return readServers(JSON.parse(text), context);
-      } catch (error) {
-        if (error instanceof SyntaxError) return { refused: 'it is not valid JSON' };
-        throw error;
-      }
-    },
-    fromJson: readServers,
+    ...readsJsonObject(readServers),
     shown: () => HIDDEN,
     format: (servers) =>
       servers.length === 0 ? '' : JSON.stringify(Object.fromEntries(servers.map((s) => [s.name, s.shown]))),
   };
 }
 
-function readServers(json: unknown, context: ReadContext): Read<readonly McpServerConfig[]> {
-  if (!isObject(json)) return { refused: '' };
+function readServers(object: JsonObject, context: ReadContext): Read<readonly McpServerConfig[]> {
   const problems: string[] = [];
   const servers: McpServerConfig[] = [];
-  for (const [name, entry] of Object.entries(json)) {
+  for (const [name, entry] of Object.entries(object)) {
     if (!NAME.test(name)) {
       problems.push(
         `${JSON.stringify(name.slice(0, 40))} must be a name of 1 to 32 letters, digits and single - or _ between them`,
       );
-    } else if (!isObject(entry)) {
+    } else if (!isJsonObject(entry)) {
       problems.push(`${name} must be an object`);
     } else {
       servers.push(new EntryReader(name, entry, context, problems).read());
@@ -120,17 +112,12 @@ function readServers(json: unknown, context: ReadContext): Read<readonly McpServ
 /** Reads one entry. For an invalid value it adds a problem and continues with a placeholder. */
 class EntryReader {
   readonly #name: string;
-  readonly #entry: Readonly<Record<string, unknown>>;
+  readonly #entry: JsonObject;
   readonly #context: ReadContext;
   readonly #problems: string[];
   readonly #secrets = new Set<string>();
 
-  constructor(
-    name: string,
-    entry: Readonly<Record<string, unknown>>,
-    context: ReadContext,
-    problems: string[],
-  ) {
+  constructor(name: string, entry: JsonObject, context: ReadContext, problems: string[]) {
     this.#name = name;
     this.#entry = entry;
     this.#context = context;
@@ -288,7 +275,7 @@ class EntryReader {
     value: unknown,
     read: (place: string, name: string, value: unknown) => string,
   ): Record<string, string> {
-    if (!isObject(value)) {
+    if (!isJsonObject(value)) {
       this.#refuse(key, `must be an object of strings, not ${typeName(value)}`);
       return {};
     }
@@ -315,7 +302,7 @@ class EntryReader {
   }
 }
 
-function shownEntry(entry: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function shownEntry(entry: JsonObject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).map(([key, value]) => [key, shownValue(key, value)]));
 }
 
@@ -328,7 +315,7 @@ function shownValue(key: string, value: unknown): unknown {
     const [path = '', query] = value.split('?', 2);
     return hide(path, secretsInPath(path)) + (query === undefined ? '' : `?${HIDDEN}`);
   }
-  if (!['env', 'headers'].includes(key) || !isObject(value)) return value;
+  if (!['env', 'headers'].includes(key) || !isJsonObject(value)) return value;
   return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]));
 }
 
@@ -337,10 +324,6 @@ function typeName(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object') return 'an object';
   return value === '' ? 'an empty string' : `a ${typeof value}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isStrings(value: unknown): value is string[] {

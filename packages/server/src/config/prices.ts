@@ -1,5 +1,6 @@
 /** What models cost, as a JSON object: name of the model → US dollars per million tokens. */
 import type { Price, Prices } from '../agent/price.ts';
+import { isJsonObject, type JsonObject, readsJsonObject } from './json-object.ts';
 import { type Kind, type Read, showGiven } from './kinds.ts';
 
 const FIELDS = ['input', 'cached', 'output'];
@@ -11,24 +12,15 @@ export function prices(): Kind<Prices> {
     allowed:
       'a JSON object of prices by model, each {"input", "cached", "output"} in US dollars per million tokens',
     secret: false,
-    fromText(text) {
-      try {
-        return readPrices(JSON.parse(text));
-      } catch (error) {
-        if (error instanceof SyntaxError) return { refused: 'it is not valid JSON' };
-        throw error;
-      }
-    },
-    fromJson: readPrices,
+    ...readsJsonObject(readPrices),
     shown: showGiven,
     format: (all) => JSON.stringify(Object.fromEntries(all)),
   };
 }
 
-function readPrices(json: unknown): Read<Prices> {
-  if (!isObject(json)) return { refused: '' };
+function readPrices(object: JsonObject): Read<Prices> {
   const problems: string[] = [];
-  const all = Object.entries(json).flatMap(([model, entry]): [string, Price][] => {
+  const all = Object.entries(object).flatMap(([model, entry]): [string, Price][] => {
     const problem = problemOf(model, entry);
     if (problem === undefined) return [[model, entry as Price]];
     problems.push(`${JSON.stringify(model.slice(0, 40))} ${problem}`);
@@ -40,7 +32,7 @@ function readPrices(json: unknown): Read<Prices> {
 function problemOf(model: string, entry: unknown): string | undefined {
   if (model === '' || model.length > NAME_CHARS_MAX)
     return `must be a name of 1 to ${NAME_CHARS_MAX} characters`;
-  if (!isObject(entry)) return 'must be an object';
+  if (!isJsonObject(entry)) return 'must be an object';
   const unknown = Object.keys(entry).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined) return `has the unknown field ${JSON.stringify(unknown.slice(0, 40))}`;
   const { input, cached = 0, output } = entry;
@@ -48,8 +40,4 @@ function problemOf(model: string, entry: unknown): string | undefined {
   if (![input, cached, output].every(isPrice))
     return "needs 'input' and 'output' that are numbers of at least 0";
   return undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
