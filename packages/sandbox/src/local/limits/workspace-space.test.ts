@@ -9,7 +9,7 @@ const MB = 1024 * 1024;
 /** A file system with 10 000 bytes free and a workspace in it with a limit of 1000, both under the test's control. */
 function setUp({ isNew = true, walk = async () => {} } = {}) {
   const disk = { free: 10_000, files: 10_000, written: 0, used: 0, measured: 0 };
-  const read = async () => ({
+  const read = () => ({
     freeBytes: disk.free,
     freeFiles: disk.files,
     writtenBytes: disk.written,

@@ -83,7 +83,7 @@ export class WorkspaceSpace {
   async usedIfOver(moreBytes = 0): Promise<number | undefined> {
     // A measurement in progress may have missed what was written last.
     await this.#measuring?.catch(() => {});
-    const reading = this.#complete(await this.#options.meter.now());
+    const reading = this.#complete(this.#options.meter.now());
     this.#last ??= this.#isNew ? emptyAt(reading) : undefined;
     const room = this.limitBytes - moreBytes;
     if (this.#last && mostUsed(this.#last, reading) <= room) return undefined;
@@ -106,7 +106,7 @@ export class WorkspaceSpace {
   async #look(): Promise<void> {
     if (this.#looks++ % LOOKS_PER_CLOSE_LOOK === 0) this.#runningBytes = writtenBelow(this.#pids());
     if (this.#measuring) return;
-    const reading = this.#complete(await this.#options.meter.recent());
+    const reading = this.#complete(this.#options.meter.recent());
     if (this.#isDue(reading)) await this.#measure();
   }
 
@@ -143,7 +143,7 @@ export class WorkspaceSpace {
 
   async #walk(): Promise<Measurement> {
     const startedAt = performance.now();
-    const reading = this.#complete(await this.#options.meter.now());
+    const reading = this.#complete(this.#options.meter.now());
     const found = await this.#options.usage(this.#dirs);
     const { unlinkedBytes, unexplainedBytes } = await this.#unlinked(found, reading);
     const usedBytes = found + unlinkedBytes;
