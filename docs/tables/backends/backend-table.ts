@@ -10,6 +10,7 @@ export const BACKENDS: Readonly<Record<string, string>> = {
   'Docker with gVisor': 'Docker with gVisor',
   'Nomad with raw_exec': 'Nomad, `raw_exec`',
   'Nomad with docker': 'Nomad, `docker`',
+  Kubernetes: 'Kubernetes',
   'Modal (the fake)': 'Modal, on a fake',
 };
 

@@ -48,6 +48,8 @@ export function describeSlots({
       );
       expect(read.map((result) => result.output)).toEqual(ids.map((_, index) => `${index}id\n`));
       expect(slots.map((each) => each.trajectoryId)).toEqual(ids);
+      // The next test may need all slots there are.
+      await Promise.all(slots.map((each) => backend().release(each, { resetWorkspace: true })));
     });
 
     test.each([null, 5, {}])('%j is not a trajectory id', async (trajectoryId) => {
