@@ -1,5 +1,6 @@
 /** `/api/sessions`: transcripts that outlive their runs (PROTOCOL.md). */
 import type {
+  ForkedSession,
   Session,
   SessionAnswer,
   SessionList,
@@ -18,7 +19,8 @@ export function describeSessions(target: GetTarget): void {
   const pathOf = (sessionId: string, rest = '') => `/api/sessions/${encodeURIComponent(sessionId)}${rest}`;
   const get = async (sessionId: string) => (await api().get<Session>(pathOf(sessionId))).body;
   const remove = (sessionId: string) => api().request('DELETE', pathOf(sessionId));
-  const fork = (sessionId: string, body: unknown) => api().post<Session>(pathOf(sessionId, '/fork'), body);
+  const fork = (sessionId: string, body: unknown) =>
+    api().post<ForkedSession>(pathOf(sessionId, '/fork'), body);
 
   async function runToEnd(sessionId: string, input: string, fields = {}): Promise<string> {
     const runId = await api().create(input, { session_id: sessionId, ...fields });
@@ -279,7 +281,9 @@ export function describeSessions(target: GetTarget): void {
         turns: 1,
         last_run_id: null,
       });
-      expect(await get(name)).toEqual(body);
+      const { files_as_of, ...forked } = body;
+      expect(files_as_of).toBe('now');
+      expect(await get(name)).toEqual(forked);
       await runToEnd(session_id, second!);
       await runToEnd(name, third!);
       expect(await contextOf(third!)).toEqual([first, 'one']);

@@ -139,6 +139,75 @@ describe('the files of a session', () => {
     expect(await turn(world.api, 'cat file', session)).toBe('two\n');
   });
 
+  test('are those of the time in a fork from an earlier message', async () => {
+    const session = inSession();
+    await turn(world.api, 'echo one > file', session);
+    await endsAs(
+      world.api,
+      await world.api.create(script([{ text: 'just talk' }]), session),
+      'run.completed',
+    );
+    const steps = [{ tools: [terminal('echo two > file')] }, { tools: [terminal('echo three > file')] }];
+    const busy = script([...steps, { text: 'done' }]);
+    await endsAs(world.api, await world.api.create(busy, session), 'run.completed');
+    const { body } = await world.api.get<{ data: { role: string; content: unknown }[] }>(
+      `/api/sessions/${session.session_id}/messages`,
+    );
+    const roles = body.data.map(({ role }) => role);
+    expect(roles.join(' ')).toBe(
+      'user assistant tool assistant user assistant user assistant tool assistant tool assistant',
+    );
+    const found = async (messages: number) => {
+      const fork = await world.api.post<{ id: string; files_as_of: string }>(
+        `/api/sessions/${session.session_id}/fork`,
+        { messages },
+      );
+      return [
+        fork.body.files_as_of,
+        await turn(world.api, 'cat file; ls | wc -l', { session_id: fork.body.id }),
+      ];
+    };
+    const [none, one, two, three] = ['0\n', 'one\n1\n', 'two\n1\n', 'three\n1\n'];
+    expect(await found(0)).toEqual(['last_message', expect.stringContaining(none)]);
+    // After the prompt of the first turn, after the turn, and after the one that was only talk.
+    expect(await found(1)).toEqual(['last_message', expect.stringContaining(none)]);
+    expect(await found(4)).toEqual(['last_message', one]);
+    expect(await found(6)).toEqual(['last_message', one]);
+    // In the last turn: after its prompt, after each of its steps, and all of it.
+    expect(await found(7)).toEqual(['last_message', one]);
+    expect(await found(9)).toEqual(['last_message', two]);
+    expect(await found(11)).toEqual(['last_message', three]);
+    expect(await found(12)).toEqual(['now', three]);
+  });
+
+  test('are those of now in a fork from a message whose run is gone, which says so', async () => {
+    await using server = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
+    const session = inSession();
+    const first = await server.api.create(look('echo one > file'), session);
+    await endsAs(server.api, first, 'run.completed');
+    await turn(server.api, 'echo two > file', session);
+    await waitFor('the first run to be evicted', async () => {
+      return (await server.api.get(`/v1/runs/${first}`)).status === 404;
+    });
+    const fork = await server.api.post<{ id: string }>(`/api/sessions/${session.session_id}/fork`, {
+      messages: 4,
+    });
+    expect(fork.body).toMatchObject({ files_as_of: 'now', message_count: 4 });
+    expect(await turn(server.api, 'cat file', { session_id: fork.body.id })).toBe('two\n');
+  });
+
+  test('are those of a fork of a run, also if the fork only talks', async () => {
+    const session = inSession();
+    const first = await world.api.create(look('echo one > file'), session);
+    await endsAs(world.api, first, 'run.completed');
+    await turn(world.api, 'echo two > file', session);
+    const input = script([{ text: 'just talk' }]);
+    const fork = await world.api.post<{ run_id: string }>(`/v1/runs/${first}/fork`, { input });
+    await endsAs(world.api, fork.body.run_id, 'run.completed');
+    const { session_id } = await world.api.run(fork.body.run_id);
+    expect(await turn(world.api, 'cat file', { session_id })).toBe('one\n');
+  });
+
   test('are not shared where the operator wants fresh workspaces', async () => {
     await using server = await ServerWithModel.start({ TALARIA_SESSION_WORKSPACE: 'fresh' });
     const session = inSession();

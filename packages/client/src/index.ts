@@ -20,6 +20,7 @@ export {
   type FileDeleted,
   type FileList,
   type ForkedFrom,
+  type ForkedSession,
   type FunctionToolRequest,
   type Grant,
   type GrantList,

@@ -6,6 +6,7 @@ export type SessionList = Static<typeof schemas.SessionListSchema>;
 export type SessionMessage = Static<typeof schemas.SessionMessageSchema>;
 export type SessionMessageList = Static<typeof schemas.SessionMessageListSchema>;
 export type SessionDeleted = Static<typeof schemas.SessionDeletedSchema>;
+export type ForkedSession = Static<typeof schemas.ForkedSessionSchema>;
 export type SessionAnswer = Static<typeof schemas.SessionAnswerSchema>;
 export type CreateSessionRequest = Static<typeof schemas.CreateSessionRequestSchema>;
 export type UpdateSessionRequest = Static<typeof schemas.UpdateSessionRequestSchema>;

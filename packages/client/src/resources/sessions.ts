@@ -2,6 +2,7 @@
 import {
   type CreateSessionRequest,
   createId,
+  type ForkedSession,
   type ForkSessionRequest,
   type Session,
   type SessionAnswer,
@@ -93,7 +94,7 @@ export class Sessions {
   }
 
   /** A new session that starts with the messages of this one and is independent of it. */
-  fork(sessionId: string, params: ForkSessionParams = {}, options?: RequestOptions): Promise<SessionAnswer> {
+  fork(sessionId: string, params: ForkSessionParams = {}, options?: RequestOptions): Promise<ForkedSession> {
     const path = `${pathOf(sessionId)}/fork`;
     return this.#transport.json({ method: 'POST', path, body: params, repeat: false }, options);
   }

@@ -48,6 +48,17 @@ export const SessionSchema = Type.Object({
 /** One session: its fields, and the same values again under the names that Hermes clients read. */
 export const SessionAnswerSchema = Type.Object({ ...SessionSchema.properties, session: SessionSchema });
 
+/** A fork also says what its files are; one of an earlier version does not. */
+export const ForkedSessionSchema = Type.Object({
+  ...SessionAnswerSchema.properties,
+  files_as_of: Type.Optional(
+    Type.Union([Type.Literal('last_message'), Type.Literal('now')], {
+      description:
+        'Its files are as they were after its last message, or, if those are not kept, as the other session has them now',
+    }),
+  ),
+});
+
 export const SessionListSchema = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(SessionSchema),

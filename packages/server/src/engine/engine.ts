@@ -80,7 +80,7 @@ export class Engine {
     this.#journal = journal;
     this.#work = work;
     this.creation = new RunCreation({ ...options, work, defaultWebhook, mask, report });
-    this.sessions = new SessionAccess({ sessions: journal.sessions, secrets, modelName });
+    this.sessions = new SessionAccess({ journal, checkpoints: options.checkpoints, secrets, modelName });
     this.submissions = new Submissions({
       ...options,
       sessions: this.sessions,

@@ -15,7 +15,7 @@ import type { Progress } from '../agent/progress.ts';
 import type { Checkpoints } from '../checkpoints/checkpoint-tree.ts';
 import { checkpointAt } from '../checkpoints/stored-checkpoints.ts';
 import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
-import { type HeldBlob, runHolder } from '../journal/contents.ts';
+import { type HeldBlob, runHolder, type SharedBlob } from '../journal/contents.ts';
 import type { Journal, NewRun } from '../journal/journal.ts';
 import type { Webhook } from '../journal/outbox.ts';
 import type { LogRecord, RunRequest } from '../journal/records.ts';
@@ -102,15 +102,16 @@ export class RunForks {
     const from = { run_id: source.runId, seq: seq === -1 ? null : seq };
     const request = toForkRequest(point, from, { next, instructions });
     const found = await this.#filesAt(source, log, point);
-    const held = [
-      ...setupBlobs(source.runId, request.workspace),
-      ...(found === undefined ? [] : await this.#checkpointBlobs(found)),
-      ...blobs,
-    ];
+    const inherited = found === undefined ? [] : await this.#checkpointBlobs(found);
+    const held = [...setupBlobs(source.runId, request.workspace), ...inherited, ...blobs];
     return {
       request: withFiles(inheriting(request, found?.checkpoint), files),
       blobs: [...new Map(held.map((blob) => [blob.blobId, blob])).values()],
-      sessionFork: sessionOf(source, request),
+      sessionFork: sessionOf(
+        source,
+        request,
+        found && { ...found, blobIds: inherited.map(({ blobId }) => blobId) },
+      ),
     };
   }
 
@@ -139,7 +140,7 @@ export class RunForks {
     return findSessionFiles(journal, source, request);
   }
 
-  async #checkpointBlobs({ checkpoint, holder: from }: FoundFiles): Promise<HeldBlob[]> {
+  async #checkpointBlobs({ checkpoint, holder: from }: FoundFiles): Promise<SharedBlob[]> {
     const blobIds = await this.#options.checkpoints?.blobsOf(checkpoint);
     return (blobIds ?? []).map((blobId) => ({ blobId, from }));
   }
@@ -218,9 +219,19 @@ function setupBlobs(runId: string, { files = [], archives = [] }: WorkspaceSetup
   return [...new Set(ids)].map((blobId) => ({ blobId, from: runHolder(runId) }));
 }
 
-function sessionOf({ runId }: StoredRun, request: RunRequest): SessionOfRun | undefined {
+/** It begins with the same files: the fork may leave them as they are, and then the session keeps none of its own. */
+function sessionOf(
+  { runId }: StoredRun,
+  request: RunRequest,
+  found: (FoundFiles & { blobIds: string[] }) | undefined,
+): SessionOfRun | undefined {
   if (!request.session_named) return undefined;
-  return { runId, upTo: request.inherited?.session?.to ?? 0 };
+  const upTo = request.inherited?.session?.to ?? 0;
+  if (found === undefined) return { runId, upTo, files: null };
+  const { checkpoint, holder, blobIds } = found;
+  // What the session of the run has now is what the new one has anyway.
+  if (holder !== runHolder(runId)) return { runId, upTo };
+  return { runId, upTo, files: { files: { run_id: runId, checkpoint }, blobIds } };
 }
 
 /** The session of the other run was deleted, and with it the conversation before that run. */

@@ -12,15 +12,19 @@ import {
   TalariaError,
   type UpdateSession,
 } from '@talaria/protocol';
+import type { Checkpoints } from '../checkpoints/checkpoint-tree.ts';
 import type { MessageRange, SessionFilter, Sessions, StoredSession } from '../journal/sessions.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import { type ForkFilesOptions, type FoundForkFiles, findForkFiles, NOW } from './session-fork-files.ts';
 import { toWireMessage, toWireSession } from './wire-session.ts';
 
 /** A page is built in memory: it ends after this many characters, long before 200 long tool outputs. */
 const PAGE_CHARS_MAX = 4_000_000;
 
 export interface SessionAccessOptions {
-  sessions: Sessions;
+  journal: ForkFilesOptions['journal'];
+  /** Undefined if the server keeps none. */
+  checkpoints: Checkpoints | undefined;
   secrets: Secrets;
   /** The name of the server's model. */
   modelName: string;
@@ -37,7 +41,7 @@ export class SessionAccess {
   readonly #options: SessionAccessOptions;
 
   constructor(options: SessionAccessOptions) {
-    this.#sessions = options.sessions;
+    this.#sessions = options.journal.sessions;
     this.#options = options;
   }
 
@@ -111,17 +115,28 @@ export class SessionAccess {
     owner: string,
     sessionId: string,
     { sessionId: name, messages, title }: ForkSession,
-  ): Promise<Session> {
+  ): Promise<{ session: Session; filesAsOf: FoundForkFiles['asOf'] }> {
     const { nextPos } = await this.#find(owner, sessionId);
     if (messages !== undefined && messages > nextPos) {
       const message = `'messages' must be at most ${nextPos}, which is how many the session has`;
       throw new TalariaError('invalid_request', { message, param: 'messages' });
     }
     const upTo = messages === undefined ? undefined : await this.#wholeUpTo(owner, sessionId, messages);
+    const found: FoundForkFiles =
+      upTo === undefined ? NOW : await findForkFiles(this.#options, { owner, sessionId, upTo });
     const into = name ?? createId('sess');
-    return this.#toWire(
-      await this.#named(into, this.#sessions.fork({ owner, from: sessionId, into, upTo, title })),
-    );
+    const fork = { owner, from: sessionId, into, upTo, title };
+    const forkWith = async ({ asOf, ...files }: FoundForkFiles) => {
+      const forked = await this.#named(into, this.#sessions.fork({ ...fork, ...files }));
+      return { session: this.#toWire(forked), filesAsOf: asOf };
+    };
+    try {
+      return await forkWith(found);
+    } catch (error) {
+      // The run that had the files was evicted meanwhile.
+      if (error instanceof TalariaError && error.code === 'run_not_found') return forkWith(NOW);
+      throw error;
+    }
   }
 
   delete(owner: string, sessionId: string): Promise<void> {

@@ -74,7 +74,7 @@ export function copiedFiles({ checkpoint: { mounted, ...checkpoint }, ...rest }:
   return { ...rest, checkpoint };
 }
 
-/** The files of a run that ends, for its session, with all blobs that their checkpoint needs. */
+/** The files of a run, for a session, with all blobs that their checkpoint needs. */
 export interface KeptSessionFiles {
   files: SessionFiles;
   blobIds: readonly string[];

@@ -13,7 +13,7 @@
  * - Its details (title, flags, why it ended) change neither its place in the list nor when it was last used. A new run
  *   in an ended session reopens it.
  * - It keeps the files of its last run that has ended (`files`), from the transaction of the record that ended it. A fork begins
- *   with the same. They are deleted with it.
+ *   with the same, or with those of a run that is named (`ForkedFiles`). They are deleted with it.
  * - The session of a run's fork (`NewRun.sessionFork`) is made in the transaction that creates the fork. It has the first
  *   `upTo` messages of the session that the run is in, and what a fork of that session has. If that session was deleted,
  *   the fork is refused with `session_not_found`, or begins with an empty session if it needs none of the messages.
@@ -21,7 +21,7 @@
  *   name knows nothing of it.
  */
 import type { Usage } from '@talaria/protocol';
-import type { SessionFiles } from './checkpoints.ts';
+import type { KeptSessionFiles, SessionFiles } from './checkpoints.ts';
 import type { Message } from './messages.ts';
 import type { ContextRange } from './records.ts';
 
@@ -128,6 +128,12 @@ export interface MessageRange {
   latest?: boolean | undefined;
 }
 
+/**
+ * The files that the fork of a session begins with: those that the session has now (undefined), none (null), or those of a run,
+ * which must hold their blobs.
+ */
+export type ForkedFiles = KeptSessionFiles | null | undefined;
+
 export interface NewFork {
   owner: string;
   from: string;
@@ -136,12 +142,14 @@ export interface NewFork {
   upTo?: number | undefined;
   /** Without it, that of the original session. */
   title?: string | null | undefined;
+  files?: ForkedFiles;
 }
 
 /** The beginning of the session that a run is in. */
 export interface SessionOfRun {
   runId: string;
   upTo: number;
+  files?: ForkedFiles;
 }
 
 export interface Sessions {
@@ -158,7 +166,8 @@ export interface Sessions {
   messages(owner: string, sessionId: string, range: MessageRange): Promise<StoredMessage[]>;
   /**
    * Creates a session that starts with the messages of another one. Its context is what was context after its last
-   * message. Rejects with `session_not_found`, or `session_exists` when the new name is taken.
+   * message. Rejects with `session_not_found`, `session_exists` when the new name is taken, or `run_not_found` when the run
+   * that holds its files was evicted.
    */
   fork(fork: NewFork): Promise<StoredSession>;
   /** Rejects with `session_not_found`, or `session_active_turn` while a run of it is unfinished. */

@@ -69,7 +69,7 @@ export const SESSION_OPERATIONS: Record<string, Operation> = {
     body: schemas.ForkSessionRequestSchema,
     optionalBody: true,
     status: 201,
-    answer: schemas.SessionAnswerSchema,
+    answer: schemas.ForkedSessionSchema,
     errors: [400, 401, 404, 409],
   },
   'POST /api/sessions/{session_id}/chat': {

@@ -1,5 +1,6 @@
 /** `/api/sessions`: create, list, get, change, read, fork, delete (PROTOCOL.md). Chat is in session-chat.ts. */
 import {
+  type ForkedSession,
   parseCreateSession,
   parseForkSession,
   parseUpdateSession,
@@ -61,7 +62,8 @@ export function installSessionRoutes(app: FastifyInstance, sessions: SessionAcce
     async ({ owner, params, body }, reply) => {
       const fork = parseForkSession(parseOptionalJsonBody(body));
       reply.code(201);
-      return toAnswer(await sessions.fork(owner, params.session_id, fork));
+      const { session, filesAsOf } = await sessions.fork(owner, params.session_id, fork);
+      return { ...toAnswer(session), files_as_of: filesAsOf } satisfies ForkedSession;
     },
   );
 }

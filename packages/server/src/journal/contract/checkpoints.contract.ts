@@ -1,9 +1,11 @@
 /** The records of checkpoints, the blobs they need, and the files that sessions keep (checkpoints.ts). */
+import { createRunId } from '@talaria/protocol';
 import { expect, it } from 'vitest';
 import type { KeptSessionFiles } from '../checkpoints.ts';
 import { type NewBlob, runHolder, sessionHolder } from '../contents.ts';
 import type { Subject } from '../journal.contract.ts';
 import { LeaseLostError } from '../journal.ts';
+import type { ForkedFiles } from '../sessions.ts';
 import {
   checkpointed,
   checkpointOf,
@@ -12,6 +14,7 @@ import {
   delta,
   evictExpired,
   LEASE_MS,
+  NO_LIMIT,
 } from '../testing/records.ts';
 
 const [A, B, C] = ['a', 'b', 'c'].map((letter) => letter.repeat(32)) as [string, string, string];
@@ -117,6 +120,36 @@ export function checkpointsContract(subject: Subject): void {
     expect(await sessions.files('ada', 'fork')).toEqual(files);
     expect(await held(sessionHolder('ada', 'fork'))).toEqual([A]);
     expect(await held(sessionHolder('ada', 's'))).toEqual([]);
+  });
+
+  it('a fork of a session may begin with the files of an earlier run, or with none', async () => {
+    const { sessions } = subject.journal;
+    const [first, last] = [await turn(A), await turn(B)];
+    const fork = (into: string, files: ForkedFiles) =>
+      sessions.fork({ owner: 'ada', from: 's', into, files });
+    await fork('earlier', first);
+    await fork('none', null);
+    await sessions.delete('ada', 's');
+    await evictExpired(subject.journal, 0, 10);
+    expect(await sessions.files('ada', 'earlier')).toEqual(first.files);
+    expect(await held(sessionHolder('ada', 'earlier'))).toEqual([A]);
+    expect(await sessions.files('ada', 'none')).toBeUndefined();
+    expect(await held(sessionHolder('ada', 'none'))).toEqual([]);
+    const late = sessions.fork({ owner: 'ada', from: 'none', into: 'late', files: last });
+    await expect(late).rejects.toEqual(refusedWith('run_not_found'));
+    expect(await sessions.get('ada', 'late')).toBeUndefined();
+  });
+
+  it("the session of a run's fork may begin with the files of that run", async () => {
+    const { journal } = subject;
+    const first = await turn(A);
+    await turn(B);
+    const runId = createRunId();
+    const sessionFork = { runId: first.files.run_id, upTo: 0, files: first };
+    const request = { prompt: 'again', session_named: true };
+    await journal.createRun({ runId, owner: 'ada', sessionId: runId, request, sessionFork }, NO_LIMIT);
+    expect(await journal.sessions.files('ada', runId)).toEqual(first.files);
+    expect(await held(sessionHolder('ada', runId))).toEqual([A]);
   });
 
   it('a fork of a session has the files of a mounted directory, and not the directory', async () => {

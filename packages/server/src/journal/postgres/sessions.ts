@@ -32,7 +32,7 @@ import {
   type StoredSession,
   type Turn,
 } from '../sessions.ts';
-import { addReferences } from './contents.ts';
+import { addReferences, lockBlobs } from './contents.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 import { headsOfDeletedSessions } from './heads.ts';
 import { leave } from './leftovers.ts';
@@ -135,7 +135,7 @@ export async function isSessionBusy(tx: Transaction, owner: string, sessionId: s
 /** However long it takes, additions to the other session do not wait for it. */
 export async function forkSession(
   tx: Transaction,
-  { owner, from, into, upTo, title }: NewFork,
+  { owner, from, into, upTo, title, files }: NewFork,
 ): Promise<StoredSession> {
   const [source] = await tx.rows<SessionRow>(
     'SELECT * FROM sessions WHERE owner = $1 AND session_id = $2 FOR KEY SHARE',
@@ -165,7 +165,8 @@ export async function forkSession(
      SELECT $1, pos, turn, run_id, at, begins_context, message FROM session_messages WHERE session = $2 AND pos < $3`,
     [made.n, source.n, upTo ?? source.next_pos],
   );
-  await shareFiles(tx, source, made.n, sessionHolder(owner, into));
+  if (files === undefined) await shareFiles(tx, source, made.n, sessionHolder(owner, into));
+  else if (files !== null) await copyFiles(tx, { owner, session_id: into }, files);
   const [fork] = await tx.rows<SessionRow>(
     `UPDATE sessions SET (next_pos, context_from, turns, tool_calls) = (
        SELECT count(*), coalesce($2, max(pos) FILTER (WHERE begins_context), 0), coalesce(max(turn) + 1, 0),
@@ -176,6 +177,19 @@ export async function forkSession(
     [made.n, upTo === undefined ? source.context_from : null],
   );
   return toStoredSession(fork!);
+}
+
+/** Of a run, which may be about to be evicted. */
+async function copyFiles(
+  tx: Transaction,
+  session: { owner: string; session_id: string },
+  { files, blobIds }: KeptSessionFiles,
+): Promise<void> {
+  await lockBlobs(
+    tx,
+    blobIds.map((blobId) => ({ blobId, from: runHolder(files.run_id) })),
+  );
+  keepSessionFiles(tx, session, { files: copiedFiles(files), blobIds });
 }
 
 /** Last, because from then on the runs of the other session wait with their end. */
@@ -200,7 +214,7 @@ export async function forkSessionForRun(
   { owner, sessionId, sessionFork }: NewRun,
 ): Promise<void> {
   if (sessionFork === undefined) return;
-  const { runId, upTo } = sessionFork;
+  const { runId, upTo, files } = sessionFork;
   const [from] = await tx.rows<Pick<SessionRow, 'session_id'>>(
     `SELECT s.session_id FROM runs r JOIN sessions s ON s.owner = r.owner AND s.session_id = r.session_id
       WHERE r.run_id = $1 AND r.owner = $2 FOR KEY SHARE OF s`,
@@ -209,7 +223,7 @@ export async function forkSessionForRun(
   // Read under the lock: a later session of the same name is not the one that the run is in.
   const [gone] = await tx.rows('SELECT 1 FROM runs WHERE run_id = $1 AND session_gone', [runId]);
   if (from !== undefined && gone === undefined) {
-    await forkSession(tx, { owner, from: from.session_id, into: sessionId, upTo });
+    await forkSession(tx, { owner, from: from.session_id, into: sessionId, upTo, files });
   } else if (upTo > 0) throw new TalariaError('session_not_found');
 }
 

@@ -116,7 +116,7 @@ export class SessionsWriter {
     );
   }
 
-  /** The run holds all of these blobs, and nobody can evict it before this transaction is over. */
+  /** Throws unless the run holds all of these blobs. */
   keepFiles(owner: string, sessionId: string, { files, blobIds }: KeptSessionFiles): void {
     const holder = sessionHolder(owner, sessionId);
     const from = runHolder(files.run_id);
@@ -152,7 +152,7 @@ export class SessionsWriter {
     return unfinished !== undefined;
   }
 
-  fork({ owner, from, into, upTo, title }: NewFork, now: number): StoredSession {
+  fork({ owner, from, into, upTo, title, files }: NewFork, now: number): StoredSession {
     const source = this.#existing(owner, from);
     if (this.#row(owner, into) !== undefined) throw new TalariaError('session_exists');
     const { lastInsertRowid } = this.#run(
@@ -189,9 +189,10 @@ export class SessionsWriter {
       upTo === undefined ? source.context_from : null,
       n,
     );
-    if (source.files !== null) {
-      const files = JSON.stringify(copiedFiles(JSON.parse(source.files)));
-      this.#run('UPDATE sessions SET files = ? WHERE n = ?', files, n);
+    if (files) this.keepFiles(owner, into, { ...files, files: copiedFiles(files.files) });
+    else if (files === undefined && source.files !== null) {
+      const shared = JSON.stringify(copiedFiles(JSON.parse(source.files)));
+      this.#run('UPDATE sessions SET files = ? WHERE n = ?', shared, n);
       this.#contents.share(sessionHolder(owner, from), sessionHolder(owner, into));
     }
     return toStoredSession(this.#existing(owner, into));
@@ -200,13 +201,13 @@ export class SessionsWriter {
   /** The session of a run's fork, if it has one of its own. */
   forkForRun({ owner, sessionId, sessionFork }: NewRun, now: number): void {
     if (sessionFork === undefined) return;
-    const { runId, upTo } = sessionFork;
+    const { runId, upTo, files } = sessionFork;
     // A later session of the same name is not the one that the run is in.
     const from = this.#statement(
       `SELECT s.session_id FROM runs r JOIN sessions s ON s.owner = r.owner AND s.session_id = r.session_id
         WHERE r.run_id = ? AND r.owner = ? AND r.session_gone = 0`,
     ).get<Pick<SessionRow, 'session_id'>>(runId, owner);
-    if (from !== undefined) this.fork({ owner, from: from.session_id, into: sessionId, upTo }, now);
+    if (from !== undefined) this.fork({ owner, from: from.session_id, into: sessionId, upTo, files }, now);
     else if (upTo > 0) throw new TalariaError('session_not_found');
   }
 
