@@ -13,12 +13,10 @@
  * and whatever it tries to append later is refused.
  */
 import {
-  type ApiErrorCode,
   type ApprovalChoice,
   addUsage,
   type ClientTools,
   RUN_FAILURES,
-  TalariaError,
   type ToolOutput,
   type Usage,
 } from '@talaria/protocol';
@@ -27,7 +25,7 @@ import type { Gate } from '../agent/approvals/gate.ts';
 import { runAgent } from '../agent/loop.ts';
 import type { Model } from '../agent/model/model.ts';
 import type { Price } from '../agent/price.ts';
-import { Progress } from '../agent/progress.ts';
+import type { Progress } from '../agent/progress.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
 import { atMost } from '../basics/at-most.ts';
 import { failpoint } from '../basics/failpoints.ts';
@@ -41,12 +39,13 @@ import {
   UnseenPostError,
 } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
-import { cancelled, type Post } from '../journal/posts.ts';
-import type { LogRecord, NewRecord } from '../journal/records.ts';
+import { cancelled } from '../journal/posts.ts';
+import type { NewRecord } from '../journal/records.ts';
 import { isStoreError } from '../journal/store-error.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
-import { observed, RunFacts } from '../telemetry/run-facts.ts';
+import { observed } from '../telemetry/run-facts.ts';
+import { OwnedLog } from './owned-log.ts';
 import { type CallOutcome, outcomesOf, workspaceNews } from './recovered-workspace.ts';
 import { FilesOfRun, type RunWorkspaceFiles } from './run-files.ts';
 import { findContext, lacksContext } from './session-context.ts';
@@ -104,29 +103,23 @@ export class RunWorker {
   readonly #deps: WorkerDependencies;
   readonly #draining: AbortSignal;
   readonly #abort = new AbortController();
-  readonly #facts: RunFacts;
+  readonly #log: OwnedLog;
   readonly #files: FilesOfRun;
-  #progress = new Progress();
-  /** The position of the last known record. */
-  #lastPos = -1;
-  #closed = false;
-  /** Records of the agent's last step: they join the next append, which usually is the end of the run. */
-  #held: NewRecord[] = [];
-  #postWaiters: (() => void)[] = [];
-  #refreshing: Promise<void> = Promise.resolve();
 
   constructor(claim: Claim, deps: WorkerDependencies, draining: AbortSignal) {
     this.claim = claim;
     this.#deps = deps;
     this.#draining = draining;
-    this.#facts = new RunFacts(claim.run, deps.report);
+    const { journal, report, sharesSessionFiles } = deps;
+    const onStop = () => this.#abort.abort(new StopRequested());
+    this.#log = new OwnedLog(claim, { journal, report, onStop });
     this.#files = new FilesOfRun({
       claim,
-      journal: deps.journal,
-      sharesSessionFiles: deps.sharesSessionFiles,
+      journal,
+      sharesSessionFiles,
       progress: () => this.#progress,
-      lastPos: () => this.#lastPos,
-      append: (records, options) => this.#append(records, options),
+      lastPos: () => this.#log.lastPos,
+      append: (records, options) => this.#log.append(records, options),
       signal: this.#abort.signal,
       draining,
     });
@@ -135,6 +128,10 @@ export class RunWorker {
 
   get waitsForApproval(): boolean {
     return this.#progress.outstanding !== undefined;
+  }
+
+  get #progress(): Progress {
+    return this.#log.progress;
   }
 
   /** Ends the work at once, without ending the run. */
@@ -146,7 +143,7 @@ export class RunWorker {
     const { journal, log } = this.#deps;
     const { runId } = this.claim;
     const unwatch = journal.watchPosts(runId, () => {
-      this.#refreshPosts().catch((error: unknown) => this.#abort.abort(error));
+      this.#log.refresh().catch((error: unknown) => this.#abort.abort(error));
     });
     const cancelTimer = this.#startTimer();
     try {
@@ -161,7 +158,7 @@ export class RunWorker {
         log.error({ runId, err: error }, 'work on the run was interrupted');
       }
     } finally {
-      this.#closed = true;
+      this.#log.close();
       cancelTimer();
       unwatch();
     }
@@ -188,23 +185,14 @@ export class RunWorker {
   }
 
   async #workUntilEnd(): Promise<void> {
-    const { journal } = this.#deps;
-    const { run, runId } = this.claim;
+    const { run } = this.claim;
     // Before anything else: reading the run may already be what crashes the server.
     if (run.state.claims_without_progress > MAX_CLAIMS_WITHOUT_PROGRESS) {
       await this.#finish(await this.#failed(new RunFailure('recovery_limit', RUN_FAILURES.recovery_limit)));
       return;
     }
     failpoint('run.after-claim');
-    // Posts that arrive while the log is read have to wait for it; applied before, they would be lost or counted twice.
-    let outcomes: CallOutcome[] = [];
-    this.#refreshing = journal.readLog(runId, -1).then((log) => {
-      this.#progress = Progress.replay(log);
-      this.#facts.replay(log);
-      this.#lastPos = log.at(-1)?.pos ?? -1;
-      outcomes = outcomesOf(log);
-    });
-    await this.#refreshing;
+    const outcomes = outcomesOf(await this.#log.read());
     await this.#files.inherit();
     const { isPrepared } = this.#files;
     const unprepared = !isPrepared || this.#files.mounted !== undefined;
@@ -247,7 +235,7 @@ export class RunWorker {
       };
       // A run that was parked properly continues without a notice, unless it has lost its files.
       if (!continues || news.notice !== undefined || Object.keys(payload).length > 0) {
-        await this.#append([
+        await this.#log.append([
           { event: 'run.resumed', public: payload },
           ...lost.map((text): NewRecord => ({ event: 'run.noticed', private: { text } })),
         ]);
@@ -264,7 +252,7 @@ export class RunWorker {
       const { contextTokens: maxTokens } = limits;
       const maxMessages = this.#progress.request?.max_context_messages;
       const found = await findContext(journal, this.claim.run, { maxTokens, maxMessages });
-      if (found !== undefined) await this.#append([{ event: 'run.context', private: found }]);
+      if (found !== undefined) await this.#log.append([{ event: 'run.context', private: found }]);
     }
     const range = this.#progress.contextRange;
     if (range === undefined) return;
@@ -278,7 +266,8 @@ export class RunWorker {
     try {
       const { output, parsed, lastStep = [] } = await withGrace(this.#prepareAndRun(toolbox), signal);
       const usage = usageWith(this.#progress.usage, lastStep);
-      this.#held = lastStep;
+      // They join the next append, which usually is the end of the run.
+      this.#log.hold(lastStep);
       const value = parsed === undefined ? {} : { output_parsed: parsed };
       return { event: 'run.completed', public: { output, ...value, usage } };
     } catch (thrown) {
@@ -303,7 +292,7 @@ export class RunWorker {
     for (;;) {
       const { stopRequested, steers } = this.#progress;
       // Without the end that it was held for, the last step is recorded on its own.
-      if (this.#held.length > 0 && (stopRequested || steers.length > 0)) await this.#append([]);
+      if (this.#log.held.length > 0 && (stopRequested || steers.length > 0)) await this.#log.append([]);
       // Whatever else ended the run: an accepted stop is a promise to clients.
       if (stopRequested) record = await this.#cancelled();
       // A client that reads that the run failed or was cancelled may rely on it that nothing of it still runs. A run
@@ -314,12 +303,12 @@ export class RunWorker {
       else if (this.#progress.steers.length > 0) return false;
       try {
         const options = { ...this.#endOptions(record), ...(await this.#lastFiles(record, toolbox)) };
-        await this.#append([...textBefore(record), record], options);
+        await this.#log.append([...textBefore(record), record], options);
         failpoint('run.after-terminal');
         return true;
       } catch (error) {
         if (!(error instanceof UnseenPostError)) throw error;
-        await this.#refreshPosts();
+        await this.#log.refresh();
       }
     }
   }
@@ -340,7 +329,7 @@ export class RunWorker {
     const { lastPostedPos, request } = this.#progress;
     const adds = end.event === 'run.completed' && request?.session_named === true;
     if (!adds) return { seenPostedPos: lastPostedPos };
-    const turn = this.#progress.turn(this.#held.flatMap(toAnswer));
+    const turn = this.#progress.turn(this.#log.held.flatMap(toAnswer));
     return { seenPostedPos: lastPostedPos, turn: { ...turn, usage: end.public.usage } };
   }
 
@@ -363,13 +352,13 @@ export class RunWorker {
       systemPrompt,
       signal: this.#abort.signal,
       draining: this.#draining,
-      append: (...records) => this.#append(records),
+      append: (...records) => this.#log.append(records),
       keepFiles: () => this.#files.keep(workspace, 'worked', this.#abort.signal),
       answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
       answerCalls: (outputs) => this.#answerCalls(outputs),
       isGranted: (patternKeys) => journal.approvals.allows(run.owner, run.sessionId, patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
-      nextPost: () => new Promise((resolve) => this.#postWaiters.push(resolve)),
+      nextPost: () => this.#log.nextPost(),
       secrets,
       now,
     };
@@ -387,59 +376,21 @@ export class RunWorker {
     };
   }
 
-  async #append(records: NewRecord[], options?: AppendOptions): Promise<LogRecord[]> {
-    if (this.#closed) throw new LeaseLostError(this.claim.runId);
-    const held = this.#held;
-    this.#held = [];
-    const stored = await this.#deps.journal
-      .append(this.claim, [...held, ...records], options)
-      .catch((error: unknown) => {
-        this.#held = held;
-        throw error;
-      });
-    for (const record of stored) this.#progress.apply(record);
-    this.#lastPos = stored.at(-1)?.pos ?? this.#lastPos;
-    this.#facts.recorded(stored);
-    return stored;
-  }
-
   #answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean> {
-    return this.#post({ kind: 'approval', requestId, choice, all: false, reason }, 'approval_not_pending');
+    return this.#log.post(
+      { kind: 'approval', requestId, choice, all: false, reason },
+      'approval_not_pending',
+    );
   }
 
   /** One by one: if one was answered meanwhile, the others still need an answer. */
   async #answerCalls(outputs: readonly ToolOutput[]): Promise<void> {
     for (const output of outputs) {
-      await this.#post({ kind: 'tool_outputs', outputs: [output], reason: 'timeout' }, 'call_not_pending');
+      await this.#log.post(
+        { kind: 'tool_outputs', outputs: [output], reason: 'timeout' },
+        'call_not_pending',
+      );
     }
-  }
-
-  /** False when somebody else answered first, which the code `taken` says. */
-  async #post(post: Post, taken: ApiErrorCode): Promise<boolean> {
-    try {
-      await this.#deps.journal.post(this.claim.runId, post);
-      return true;
-    } catch (error) {
-      if (error instanceof TalariaError && error.code === taken) return false;
-      throw error;
-    } finally {
-      await this.#refreshPosts();
-    }
-  }
-
-  /** Applies what was posted; one read at a time, so that no post is applied twice. */
-  #refreshPosts(): Promise<void> {
-    const refresh = async (): Promise<void> => {
-      const posts = await this.#deps.journal.readPosted(this.claim.runId, this.#progress.lastPostedPos);
-      for (const post of posts) this.#progress.apply(post);
-      this.#facts.recorded(posts);
-      if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
-      const waiters = this.#postWaiters;
-      this.#postWaiters = [];
-      for (const wake of waiters) wake();
-    };
-    this.#refreshing = this.#refreshing.then(refresh, refresh);
-    return this.#refreshing;
   }
 
   async #cancelled(): Promise<NewRecord> {
