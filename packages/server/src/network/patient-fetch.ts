@@ -102,24 +102,26 @@ function limitConnecting(request: ClientRequest, url: URL): void {
 
 /** Not `Readable.toWeb` behind a `Transform`: every step of every run passes through here. */
 function toBody(response: IncomingMessage, rewrite: Rewrite | undefined): ReadableStream<Uint8Array> {
-  // A response gives what it received already, also after it was destroyed.
-  const giveNoMore = () => response.removeAllListeners('data');
+  // A response gives what it has received, and then its end, also after it was destroyed. A body that is not open throws then.
+  let open = true;
   return new ReadableStream({
     start(body) {
       const give = (bytes: Uint8Array) => {
         if (bytes.length > 0) body.enqueue(bytes);
       };
       response.on('data', (piece: Buffer) => {
+        if (!open) return;
         give(rewrite === undefined ? piece : Buffer.from(rewrite.push(piece)));
         if ((body.desiredSize ?? 0) <= 0) response.pause();
       });
       response.once('end', () => {
+        if (!open) return;
         if (rewrite !== undefined) give(Buffer.from(rewrite.end()));
         body.close();
       });
       // A response that breaks off is an error too.
       response.on('error', (error) => {
-        giveNoMore();
+        open = false;
         body.error(error);
       });
     },
@@ -127,7 +129,7 @@ function toBody(response: IncomingMessage, rewrite: Rewrite | undefined): Readab
       response.resume();
     },
     cancel() {
-      giveNoMore();
+      open = false;
       response.destroy();
     },
   });
