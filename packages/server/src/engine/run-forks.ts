@@ -134,9 +134,10 @@ export class RunForks {
     if (checkpoint !== undefined && !isMissed(checkpoint)) {
       return { checkpoint, holder: runHolder(source.runId) };
     }
-    // A run looks for the files of its session when it is claimed for the first time, and records what it finds.
-    const hasLooked = log.some(({ event }) => event === 'run.claimed');
-    if (hasLooked || !sharesSessionFiles || request === undefined) return undefined;
+    // A run looks for the files of its session after it was claimed for the first time, and records what it finds. Until it
+    // has begun, it finds what is found now.
+    const hasBegun = log.some(({ event }) => event === 'workspace.prepared' || event === 'step.completed');
+    if (hasBegun || hasEnded(log, progress) || !sharesSessionFiles || request === undefined) return undefined;
     return findSessionFiles(journal, source, request);
   }
 
@@ -164,8 +165,7 @@ export class RunForks {
     { progress }: ForkPoint,
   ): Promise<void> {
     const hasLooked = log.some(({ event }) => event === 'run.context' || event === 'step.completed');
-    const hasEnded = isTerminalEvent(log.at(-1)?.event ?? '') && progress.claims > 0;
-    if (hasLooked || hasEnded || !lacksContext(progress)) return;
+    if (hasLooked || hasEnded(log, progress) || !lacksContext(progress)) return;
     const { journal, contextTokens: maxTokens } = this.#options;
     const maxMessages = progress.request?.max_context_messages;
     const found = await findContext(journal, source, { maxTokens, maxMessages });
@@ -191,6 +191,11 @@ function choosePoint(log: readonly LogRecord[], seq: number, hasInput: boolean):
       "message of the user; without one, go back to an earlier event with 'at'",
     param: 'input',
   });
+}
+
+/** After it had begun: one that was stopped while it waited never looked at its session. */
+function hasEnded(log: readonly LogRecord[], { claims }: Progress): boolean {
+  return claims > 0 && isTerminalEvent(log.at(-1)?.event ?? '');
 }
 
 /** Whether a tool of the server was called. */
