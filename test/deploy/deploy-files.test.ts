@@ -24,7 +24,7 @@ test('the image starts an existing command with existing settings', () => {
   expect(set).toEqual(['API_SERVER_HOST', 'TALARIA_DATA_DIR']);
   for (const name of set) expect(SETTINGS).toContain(name);
   expect(dockerfile).toContain(`EXPOSE ${PORT}`);
-  const command = /CMD \["node", "(.*)", "serve"\]/.exec(dockerfile)?.[1];
+  const command = /CMD \["node", "--[^"]*", "([^"]*)", "serve"\]/.exec(dockerfile)?.[1];
   expect(() => readFileSync(new URL(`../../${command}`, import.meta.url))).not.toThrow();
 });
 
