@@ -34,6 +34,7 @@ for (const kind of KINDS) {
 function describeMounts(kind: Isolation['kind']): void {
   let base: string;
   let dir: string;
+  let onDisk: string | undefined;
   let backend: LocalBackend;
   let slot: Slot;
   /** A server with rights gives each slot a user, and its directories have other ones. */
@@ -52,7 +53,20 @@ function describeMounts(kind: Isolation['kind']): void {
     if (owner) await chown(path, owner.uid, owner.gid);
   };
 
+  /** Begins again with a directory on another file system, one that counts what is written to it. */
+  const mountOnDisk = async (options: Partial<LocalBackendOptions> = {}): Promise<string> => {
+    onDisk = await realpath(await mkdtemp(join(DISK, 'talaria-mounts-')));
+    await own(onDisk);
+    await backend.stop();
+    backend = create({ mountable: [onDisk], ...options });
+    await backend.start();
+    await backend.discard(RUN);
+    await backend.mountDirectory(RUN, onDisk);
+    return onDisk;
+  };
+
   beforeEach(async () => {
+    onDisk = undefined;
     base = await realpath(await mkdtemp(join(tmpdir(), 'talaria-mounts-')));
     dir = join(base, 'project');
     await mkdir(dir);
@@ -66,7 +80,7 @@ function describeMounts(kind: Isolation['kind']): void {
 
   afterEach(async () => {
     await backend.stop();
-    await rm(base, { recursive: true, force: true });
+    for (const made of [base, onDisk]) if (made) await rm(made, { recursive: true, force: true });
   });
 
   test('commands and file tools change the directory itself, as its owner', async () => {
@@ -176,32 +190,22 @@ function describeMounts(kind: Isolation['kind']): void {
   });
 
   test('clients write and delete files in it, also on another file system', async () => {
-    const onDisk = await realpath(await mkdtemp(join(DISK, 'talaria-mounts-')));
-    await own(onDisk);
-    try {
-      await backend.stop();
-      backend = create({ mountable: [onDisk] });
-      await backend.start();
-      await backend.discard(RUN);
-      await backend.mountDirectory(RUN, onDisk);
-      const writer = await backend.openWriter(RUN);
-      const content = async function* () {
-        yield Buffer.from('from a client');
-      };
-      await writer?.write('docs/a.txt', content());
-      await writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' });
-      await expect(writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' })).rejects.toMatchObject({
-        code: 'precondition_failed',
-      });
-      expect((await readdir(join(onDisk, 'docs'))).sort()).toEqual(['a.txt', 'b.txt']);
-      expect(await readFile(join(onDisk, 'docs/b.txt'), 'utf8')).toBe('from a client');
-      if (owner) expect(await lstat(join(onDisk, 'docs/a.txt'))).toMatchObject(owner);
-      await mkdir(join(onDisk, 'docs/deep/deeper'), { recursive: true });
-      await writer?.remove('docs', { recursive: true });
-      expect(await readdir(onDisk)).toEqual([]);
-    } finally {
-      await rm(onDisk, { recursive: true, force: true });
-    }
+    const other = await mountOnDisk();
+    const writer = await backend.openWriter(RUN);
+    const content = async function* () {
+      yield Buffer.from('from a client');
+    };
+    await writer?.write('docs/a.txt', content());
+    await writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' });
+    await expect(writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' })).rejects.toMatchObject({
+      code: 'precondition_failed',
+    });
+    expect((await readdir(join(other, 'docs'))).sort()).toEqual(['a.txt', 'b.txt']);
+    expect(await readFile(join(other, 'docs/b.txt'), 'utf8')).toBe('from a client');
+    if (owner) expect(await lstat(join(other, 'docs/a.txt'))).toMatchObject(owner);
+    await mkdir(join(other, 'docs/deep/deeper'), { recursive: true });
+    await writer?.remove('docs', { recursive: true });
+    expect(await readdir(other)).toEqual([]);
   });
 
   test('deleting follows no link that takes the place of the directory meanwhile', async () => {
@@ -237,10 +241,8 @@ function describeMounts(kind: Isolation['kind']): void {
 
   test('only what is added counts against the limit of the workspace', async () => {
     const MB = 1024 * 1024;
-    await writeFile(join(dir, 'large'), Buffer.alloc(8 * MB, 1));
-    await backend.stop();
-    backend = create({ limits: { workspaceBytes: 4 * MB } });
-    await backend.start();
+    const other = await mountOnDisk({ limits: { workspaceBytes: 4 * MB } });
+    await writeFile(join(other, 'large'), Buffer.alloc(8 * MB, 1));
     slot = await backend.acquire(RUN);
     expect(await bash('head -c 1M /dev/zero > small')).toMatchObject({ success: true });
     await bash('head -c 16M /dev/zero > more');
