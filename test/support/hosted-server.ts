@@ -1,6 +1,6 @@
 /**
  * A real server that shares its process with the servers of other tests, each on its own port and with its own data
- * directory. It costs a tenth of a process of its own, which loads and compiles everything anew. A test that kills its
+ * directory. It costs far less than a process of its own, which loads and compiles everything anew. A test that kills its
  * server, stops it by a signal or reads what it prints needs a `ServerProcess`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
