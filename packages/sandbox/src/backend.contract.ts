@@ -58,6 +58,8 @@ export interface ContractSize {
   testParts?: readonly ContractPart[] | undefined;
   /** The parts that look at what this backend does not have, such as its processes on this machine. They never run on it. */
   notParts?: readonly ContractPart[] | undefined;
+  /** Whether commands have a kernel of their own, as with gVisor. What only one kernel can show is then skipped by name. */
+  ownKernel?: boolean;
 }
 
 /** In the soak tests, and there only where they are asked for in full. */
@@ -66,7 +68,15 @@ const ONLY_IN_FULL = { tags: ['soak'], skip: process.env.SOAK !== 'full' };
 export function describeBackendContract(
   name: string,
   setUp: () => Promise<BackendUnderTest>,
-  { timedOutCommands = 200, slots = 50, artifacts = 'all', ownParts, testParts, notParts }: ContractSize = {},
+  {
+    timedOutCommands = 200,
+    slots = 50,
+    artifacts = 'all',
+    ownKernel = false,
+    ownParts,
+    testParts,
+    notParts,
+  }: ContractSize = {},
 ): void {
   describe(`ToolBackend contract: ${name}`, () => {
     let underTest: BackendUnderTest;
@@ -117,6 +127,7 @@ export function describeBackendContract(
       call,
       bash,
       when,
+      ownKernel,
       slot: () => slot,
       backend: () => backend,
       trajectory: () => trajectory,

@@ -24,6 +24,7 @@ export function describeProcesses({
   acquireAgain,
   restart,
   when,
+  ownKernel,
 }: ContractTools): void {
   const start = (command: string, more: Record<string, unknown> = {}) =>
     bash(command, { background: true, ...more });
@@ -385,6 +386,7 @@ export function describeProcesses({
     test('later commands are in the network of a process, and those of other slots are not', async ({
       skip,
     }) => {
+      skip(ownKernel, 'every kernel counts its networks from the same number');
       const look = 'readlink /proc/self/ns/net';
       const result = await start(look);
       const apart = /other commands cannot reach its ports: .*(?=\])/.exec(result.output)?.[0];

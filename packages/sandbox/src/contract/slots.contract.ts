@@ -7,6 +7,7 @@ export function describeSlots({
   call,
   bash,
   when,
+  ownKernel,
   slot,
   backend,
   trajectory,
@@ -116,7 +117,8 @@ export function describeSlots({
       const messy = [
         'mkdir -p d/e; echo x > d/e/f; chmod 0500 d/e; chmod 0000 d',
         'ln -s /etc link; mkfifo pipe; touch -- "-rf" "a b" .hidden',
-        'mkdir deep; cd deep; for i in $(seq 30); do n=$(printf "%0200d" $i); mkdir $n; cd $n; done',
+        // A kernel of its own gives the machine's whole paths, which end at 4096 bytes.
+        `mkdir deep; cd deep; for i in $(seq ${ownKernel ? 10 : 30}); do n=$(printf "%0200d" $i); mkdir $n; cd $n; done`,
       ];
       for (const command of messy) expect(await bash(command)).toMatchObject({ success: true });
       await acquireAgain({ resetWorkspace: true });

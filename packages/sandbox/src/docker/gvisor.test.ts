@@ -56,6 +56,6 @@ describe.skipIf(path === '')(title, { tags: ['soak'] }, () => {
         dispose: () => rm(workspacesDir, { recursive: true, force: true }),
       };
     },
-    { artifacts: 'none', ownParts: PARTS_OF_KERNEL, notParts: PARTS_OF_MACHINE },
+    { artifacts: 'none', ownKernel: true, ownParts: PARTS_OF_KERNEL, notParts: PARTS_OF_MACHINE },
   );
 });

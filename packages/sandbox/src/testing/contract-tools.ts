@@ -25,6 +25,9 @@ export const CONTRACT_PARTS = [
 ] as const;
 export type ContractPart = (typeof CONTRACT_PARTS)[number];
 
+export const FIFOS_STAY_INSIDE =
+  'a kernel of its own keeps FIFOs for itself, so they are not in the workspace';
+
 /** What a part of the contract suite works with: tools in a slot of its own for each test. */
 export interface ContractTools {
   call(
@@ -36,6 +39,8 @@ export interface ContractTools {
   bash(command: string, more?: Record<string, unknown>, options?: ExecuteOptions): Promise<ExecutionResult>;
   /** Says for `describe` when the tests of a part run. */
   when(part: ContractPart): TestOptions;
+  /** Commands have a kernel of their own, and this machine's another. */
+  ownKernel: boolean;
   slot(): Slot;
   backend(): ToolBackend;
   /** Whose slot it is; no other test uses this trajectory. */
