@@ -16,8 +16,12 @@ import { describeTlsFailure, type NomadTlsOptions, readTls } from './nomad-tls.t
 import type { Allocation, Evaluation, JobSummary } from './nomad-types.ts';
 
 const QUICK_MS = 20_000;
-/** How long Nomad may keep an answer until something has changed. */
-const WAIT_S = 30;
+/**
+ * How long Nomad may keep an answer until something has changed. Not long: a question that waits has one of the connections, and if
+ * all of them wait for containers that are starting, nobody can reach those containers.
+ */
+const WAIT_S = 2;
+const PATIENCE_MS = 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const LOG_BYTES = 4_000;
 /** An agent takes 100 connections from one address (`http_max_conns_per_client`), and an exec that is open is none of them. */
@@ -148,8 +152,11 @@ export class NomadApi {
         const messages = await openWebSocket({ ...options, secure: this.#secure, sends: 'text' });
         return new ExecStream(messages, NOMAD_EXEC);
       } catch (error) {
-        if (!(error instanceof WebSocketRefused)) throw this.#explain(error as NodeJS.ErrnoException, signal);
-        if (error.status !== BUSY) throw new NomadRefusal(error.status, error.message);
+        if (error instanceof WebSocketRefused) {
+          if (error.status !== BUSY) throw new NomadRefusal(error.status, error.message);
+        } else if (!isReset(error)) {
+          throw this.#explain(error as NodeJS.ErrnoException, signal);
+        }
         await pause(signal);
       }
     }
@@ -162,11 +169,12 @@ export class NomadApi {
   ): Promise<T> {
     for (let index = 0; ; ) {
       const query = { index: String(index), wait: `${WAIT_S}s` };
-      // Nomad lets up to a sixteenth pass beyond the time it is given.
-      const answer = await this.#call('GET', path, { query, signal, timeoutMs: WAIT_S * 2_000 });
+      const answer = await this.#call('GET', path, { query, signal, timeoutMs: PATIENCE_MS });
       accept(answer);
       const found = done(JSON.parse(answer.body.toString('utf8')) as Answered);
       if (found !== undefined) return found;
+      // For those who were refused meanwhile.
+      if (answer.index === index) await pause(signal);
       // An index that goes back is one of another server, after a restart.
       index = answer.index < index ? 0 : answer.index;
     }
@@ -178,14 +186,23 @@ export class NomadApi {
     return JSON.parse(answer.body.toString('utf8')) as T;
   }
 
-  /** What is refused for too many connections was not begun, and is asked again for as long as the call may take. */
+  /**
+   * What is refused for too many connections was not begun, and is asked again for as long as the call may take. So is what
+   * ends in a reset: the agent closes such a connection without having read the request, and then the refusal may never
+   * arrive. It is safe for a call that was begun, too: every call here may be made twice.
+   */
   async #call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const { signal, timeoutMs = QUICK_MS } = options;
     const limit = AbortSignal.timeout(timeoutMs);
     const any = signal ? AbortSignal.any([limit, signal]) : limit;
     for (const deadline = performance.now() + timeoutMs - LONGEST_PAUSE_MS; ; ) {
-      const answer = await this.#send(method, path, options, any, limit);
-      if (answer.status !== BUSY || performance.now() > deadline) return answer;
+      const isLate = () => performance.now() > deadline;
+      try {
+        const answer = await this.#send(method, path, options, any, limit);
+        if (answer.status !== BUSY || isLate()) return answer;
+      } catch (error) {
+        if (!isReset((error as Error).cause) || isLate()) throw error;
+      }
       await pause(any);
     }
   }
@@ -243,6 +260,10 @@ export class NomadApi {
       : `${at} does not answer (${error.code ?? error.message}): start the agent, or name the right address in NOMAD_ADDR.`;
     return new SandboxError('backend_down', text, { cause: error });
   }
+}
+
+function isReset(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET';
 }
 
 function endpointOf(url: URL | null, address: string): Pick<RequestOptions, 'socketPath' | 'host' | 'port'> {
