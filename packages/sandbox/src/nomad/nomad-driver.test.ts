@@ -20,7 +20,7 @@ afterAll(() => {
   agent.close();
 });
 
-function driver(): NomadDriver {
+function driver(name: 'docker' | 'exec' | 'raw_exec' = 'raw_exec'): NomadDriver {
   const { port } = agent.address() as AddressInfo;
   const api = new NomadApi({ address: `http://127.0.0.1:${port}` });
   const settings = {
@@ -31,11 +31,7 @@ function driver(): NomadDriver {
     memoryMb: 1,
     diskMb: 1,
   };
-  return new NomadDriver(
-    api,
-    { ...settings, driver: 'raw_exec' },
-    { runningWithinMs: 300, endedWithinMs: 400 },
-  );
+  return new NomadDriver(api, { ...settings, driver: name }, { runningWithinMs: 300, endedWithinMs: 400 });
 }
 
 const REQUEST = {
@@ -58,3 +54,11 @@ test('whoever gives up a start hears his own reason', async () => {
 test('a task that does not end in time is told as that', async () => {
   await expect(driver().remove('talaria-1')).rejects.toThrow('its task did not end within 0.4 s');
 });
+
+test.each(['raw_exec', 'exec'] as const)(
+  'a task of the driver %s must isolate its commands: it has a network',
+  (name) => {
+    expect(driver(name).mustNest).toBe(`a task of Nomad’s ${name} driver has the network of its node`);
+    expect(driver('docker').mustNest).toBeUndefined();
+  },
+);

@@ -59,8 +59,7 @@ export class NomadDriver implements ContainerDriver {
     this.source = driver === 'docker' ? `the image ${image}` : `the driver ${driver}`;
     this.workspacesDir = workspacesDirOf(driver);
     if (driver === 'docker') this.noNesting = NO_NESTING;
-    if (driver === 'raw_exec')
-      this.mustNest = 'a task of Nomad’s raw_exec driver is a plain process of its node';
+    else this.mustNest = `a task of Nomad’s ${driver} driver has the network of its node`;
   }
 
   async prepare(): Promise<DriverLimits> {
