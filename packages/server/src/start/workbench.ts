@@ -27,6 +27,7 @@ import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { CheckpointMaker } from '../checkpoints/checkpoint-maker.ts';
+import { BACKENDS } from '../config/backends.ts';
 import { type Config, ConfigError } from '../config/index.ts';
 import { settings } from '../config/settings.ts';
 import type { Toolbox } from '../engine/run-worker.ts';
@@ -204,7 +205,10 @@ export class Workbench {
     place.isPreparing = unprepared;
     this.#worked.set(runId, place);
     const checkpoints = this.#config.checkpoints ? this.#checkpoints(runId, last, blobs) : undefined;
-    const tools = this.#ownTools(createSandboxCall(this.#executor, runId, place.place));
+    const { filesTravel } = BACKENDS[this.#config.backend];
+    const tools = this.#ownTools(
+      createSandboxCall(this.#executor, runId, { before: place.place, filesTravel }),
+    );
     const usesWorkspace = (name: string): boolean =>
       name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
     return {

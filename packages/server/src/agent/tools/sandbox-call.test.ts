@@ -45,6 +45,15 @@ test('a sandbox that is down is an outcome, and one that is up again serves the 
   expect(await bash('echo up')).toMatchObject({ output: 'up\n', isError: false });
 });
 
+test('where files are lost with their sandbox, the model is told so', async () => {
+  const call = createSandboxCall(executor, 'run_1', { filesTravel: true });
+  const { slotId } = await executor.execute('run_1', 'bash', { command: 'true' });
+  await backend.release({ slotId } as Slot);
+  const { output } = await call('bash', { command: 'true' }, signal);
+  expect(output).toContain('what was changed since then is lost');
+  expect(output).not.toContain('are kept');
+});
+
 test('when the slot is lost the model is told, and goes on in a new one with its files', async () => {
   await bash('echo kept > note');
   const { slotId } = await executor.execute('run_1', 'bash', { command: 'true' });
@@ -52,6 +61,7 @@ test('when the slot is lost the model is told, and goes on in a new one with its
   const lost = await bash('echo again >> note');
   expect(lost.isError).toBe(true);
   expect(lost.output).toContain('The sandbox of this run was lost');
+  expect(lost.output).toContain('The files in the workspace are kept');
   expect(lost.output).toContain('check the state before you repeat it');
   expect(await bash('cat note')).toMatchObject({ output: 'kept\n', isError: false });
 });
