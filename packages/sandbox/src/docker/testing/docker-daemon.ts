@@ -2,7 +2,7 @@
  * A Docker daemon for tests: the one that DOCKER_HOST names, or one of the test's own. The latter has its own
  * directories and does not touch the machine's network; it needs root and an installed dockerd.
  */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { ControlGroups } from '../../containers/testing/control-groups.ts';
 import { findProgram } from '../../host/system-path.ts';
+import { unmountBelow } from '../../testing/unmount-below.ts';
 import { DockerApi } from '../docker-api.ts';
 import { parseDockerHost } from '../docker-host.ts';
 import { packTestRoot } from './test-image.ts';
@@ -68,6 +68,7 @@ export async function openTestDaemon({ runtimes = {} }: { runtimes?: Runtimes } 
   const dispose = async () => {
     await own.stop();
     await groups?.[Symbol.asyncDispose]();
+    // gVisor leaves a network namespace mounted.
     await unmountBelow(dir);
     await rm(dir, { recursive: true, force: true });
   };
@@ -84,15 +85,6 @@ export async function openTestDaemon({ runtimes = {} }: { runtimes?: Runtimes } 
 /** Of the first version: with the second, what manages the machine may have to make the groups. */
 function hasOldControlGroups(): boolean {
   return / cgroup \S*\bcpu\b/.test(readFileSync('/proc/self/mounts', 'utf8'));
-}
-
-/** What runtimes leave mounted: gVisor a network namespace. */
-async function unmountBelow(dir: string): Promise<void> {
-  const mounted = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-  const points = mounted
-    .map((line) => line.split(' ')[1] ?? '')
-    .filter((point) => point.startsWith(`${dir}/`));
-  for (const point of points) await promisify(execFile)('umount', ['--lazy', point]);
 }
 
 class DaemonProcess implements OwnDaemon {

@@ -13,6 +13,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { unmountBelow } from '../../testing/unmount-below.ts';
 import { AGENT_NAME, type Certificates } from './certificates.ts';
 
 const NOMAD_VERSION = '1.11.2';
@@ -111,6 +112,8 @@ export class NomadAgent implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end('SIGTERM');
+    // An agent that ends while it clears up after a task leaves a directory of its mounted.
+    await unmountBelow(this.#dir);
     await rm(this.#dir, { recursive: true, force: true });
   }
 
