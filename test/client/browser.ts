@@ -15,7 +15,7 @@ export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr
 
 /**
  * Of several lists Chromium takes the last one, so this one repeats the features that Playwright disables on Linux. The rest
- * are pages of the address bar, which nobody sees here: two for each window, more than half of what opening one costs.
+ * are pages of the address bar, two for each window. Nobody sees them here, and they make a window slow to open.
  */
 const DISABLED_FEATURES = [
   'AvoidUnnecessaryBeforeUnloadCheckSync',

@@ -83,7 +83,7 @@ export function createSessionId(now: number = Date.now()): string {
   return `api_${Math.floor(now / 1000)}_${randomHex(4)}`;
 }
 
-/** Asked for in advance: each question to the system costs as much as some hundred bytes of its answer. */
+/** Fetched in advance, so that one question to the system serves many ids. */
 const randomBytes = new Uint8Array(1024);
 let randomBytesUsed = randomBytes.length;
 

@@ -58,7 +58,7 @@ export interface ContractSize {
   testParts?: readonly ContractPart[] | undefined;
   /** The parts that look at what this backend does not have, such as its processes on this machine. They never run on it. */
   notParts?: readonly ContractPart[] | undefined;
-  /** Whether commands have a kernel of their own, as with gVisor. What only one kernel can show is then skipped by name. */
+  /** Commands run on a kernel of their own, as with gVisor. Tests of what only the machine's kernel shows are skipped by name. */
   ownKernel?: boolean;
 }
 

@@ -117,7 +117,7 @@ export function describeSlots({
       const messy = [
         'mkdir -p d/e; echo x > d/e/f; chmod 0500 d/e; chmod 0000 d',
         'ln -s /etc link; mkfifo pipe; touch -- "-rf" "a b" .hidden',
-        // A kernel of its own gives the machine's whole paths, which end at 4096 bytes.
+        // gVisor opens the machine's files by whole paths, and those have at most 4096 bytes.
         `mkdir deep; cd deep; for i in $(seq ${ownKernel ? 10 : 30}); do n=$(printf "%0200d" $i); mkdir $n; cd $n; done`,
       ];
       for (const command of messy) expect(await bash(command)).toMatchObject({ success: true });

@@ -17,8 +17,8 @@ import type { Allocation, Evaluation, JobSummary } from './nomad-types.ts';
 
 const QUICK_MS = 20_000;
 /**
- * How long Nomad may keep an answer until something has changed. Not long: a question that waits has one of the connections, and if
- * all of them wait for containers that are starting, nobody can reach those containers.
+ * How long Nomad may wait for a change before it answers. Meanwhile the question holds a connection. If questions about starting
+ * containers held all connections for long, the server could not reach those containers.
  */
 const WAIT_S = 2;
 const PATIENCE_MS = 60_000;
@@ -173,7 +173,7 @@ export class NomadApi {
       accept(answer);
       const found = done(JSON.parse(answer.body.toString('utf8')) as Answered);
       if (found !== undefined) return found;
-      // For those who were refused meanwhile.
+      // Calls that were refused meanwhile get the connection.
       if (answer.index === index) await pause(signal);
       // An index that goes back is one of another server, after a restart.
       index = answer.index < index ? 0 : answer.index;
@@ -187,9 +187,9 @@ export class NomadApi {
   }
 
   /**
-   * What is refused for too many connections was not begun, and is asked again for as long as the call may take. So is what
-   * ends in a reset: the agent closes such a connection without having read the request, and then the refusal may never
-   * arrive. It is safe for a call that was begun, too: every call here may be made twice.
+   * Asks again while the agent refuses the call for too many connections, for as long as the call may take. A reset counts as
+   * such a refusal: the agent closes the connection without reading the request, and then its answer may get lost. If the agent
+   * had begun the call before a reset, that does no harm: every call here may be made twice.
    */
   async #call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const { signal, timeoutMs = QUICK_MS } = options;

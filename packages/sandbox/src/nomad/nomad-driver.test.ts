@@ -7,9 +7,12 @@ import { NomadApi } from './nomad-api.ts';
 import { NomadDriver } from './nomad-driver.ts';
 
 const PENDING = [{ ID: 'a', CreateIndex: 1, ClientStatus: 'pending' }];
-const agent = createServer(({ method, url = '' }, response) => {
+/** How many calls it still answers with a reset, as an agent with too many connections may. */
+let resets = 0;
+const agent = createServer(({ method, url = '', socket }, response) => {
   const answer = (body: object) => response.setHeader('x-nomad-index', 7).end(JSON.stringify(body));
   if (method !== 'GET') return answer({ EvalID: 'one' });
+  if (url.startsWith('/v1/status/leader')) return resets-- > 0 ? socket.resetAndDestroy() : answer({});
   if (url.startsWith('/v1/evaluation')) return answer({ Status: 'complete' });
   // The next look waits for a change, which never comes.
   if (url.includes('index=0')) answer(PENDING);
@@ -62,3 +65,10 @@ test.each(['raw_exec', 'exec'] as const)(
     expect(driver('docker').mustNest).toBeUndefined();
   },
 );
+
+test('a call that ends in a reset is made again', async () => {
+  resets = 3;
+  const { port } = agent.address() as AddressInfo;
+  await new NomadApi({ address: `http://127.0.0.1:${port}` }).leader();
+  expect(resets).toBe(-1);
+});

@@ -39,7 +39,7 @@ export interface ContractTools {
   bash(command: string, more?: Record<string, unknown>, options?: ExecuteOptions): Promise<ExecutionResult>;
   /** Says for `describe` when the tests of a part run. */
   when(part: ContractPart): TestOptions;
-  /** Commands have a kernel of their own, and this machine's another. */
+  /** Commands do not run on this machine's kernel. */
   ownKernel: boolean;
   slot(): Slot;
   backend(): ToolBackend;

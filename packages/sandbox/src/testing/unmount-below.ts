@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** What a daemon that has ended left mounted in its directory, which could not be removed otherwise. */
+/** Unmounts what a daemon has left mounted in its directory. Until then nobody can remove the directory. */
 export async function unmountBelow(dir: string): Promise<void> {
   const mounted = readFileSync('/proc/self/mounts', 'utf8').split('\n');
   const points = mounted

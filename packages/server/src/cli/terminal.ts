@@ -6,14 +6,13 @@ import { exitCodes } from './exit-codes.ts';
 import { createStyle, type Style } from './style.ts';
 
 export interface Input {
-  /** Its bytes. */
   readonly stream: Readable;
   readonly isTerminal: boolean;
 }
 
 export interface Output {
   write(text: string): void;
-  /** For bytes. */
+  /** `write` takes text; this takes bytes. */
   readonly stream: Writable;
   readonly isTerminal: boolean;
   /** Whether the cursor can be moved: a terminal that is not dumb. */

@@ -8,7 +8,7 @@ interface BackendFacts {
   where: string;
   /** What to do if it does not start. */
   fix: string;
-  /** Whether the files of a run are in its container while it works. What changed since it was opened is lost with it. */
+  /** The files of a run are in its container while it works. A lost container takes along what changed since it was opened. */
   filesTravel: boolean;
 }
 

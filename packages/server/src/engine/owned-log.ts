@@ -13,7 +13,7 @@ import { RunFacts } from '../telemetry/run-facts.ts';
 export interface OwnedLogOptions {
   journal: Journal;
   report: Report;
-  /** Called when somebody asked to stop the run, also for what was posted later. */
+  /** Every refresh calls it once somebody has asked to stop the run. */
   onStop(): void;
 }
 
@@ -61,7 +61,7 @@ export class OwnedLog {
     return reading;
   }
 
-  /** They are appended with what comes next, in the same commit. */
+  /** The next append appends these records too, in the same commit. */
   hold(records: readonly NewRecord[]): void {
     this.#held = records;
   }
@@ -82,7 +82,7 @@ export class OwnedLog {
     return stored;
   }
 
-  /** Posts as others do. False when somebody was quicker, which the code `taken` says. */
+  /** Posts as a client does. Returns false if the store refuses with the code `taken`: somebody else was quicker. */
   async post(post: Post, taken: ApiErrorCode): Promise<boolean> {
     try {
       await this.#options.journal.post(this.#claim.runId, post);
@@ -117,7 +117,7 @@ export class OwnedLog {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** Whatever is appended later is refused. */
+  /** From now on it refuses every append. */
   close(): void {
     this.#closed = true;
   }

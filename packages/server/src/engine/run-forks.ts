@@ -193,7 +193,7 @@ function choosePoint(log: readonly LogRecord[], seq: number, hasInput: boolean):
   });
 }
 
-/** After it had begun: one that was stopped while it waited never looked at its session. */
+/** The run ended after a worker had claimed it. A run that was stopped while it waited never looked at its session. */
 function hasEnded(log: readonly LogRecord[], { claims }: Progress): boolean {
   return claims > 0 && isTerminalEvent(log.at(-1)?.event ?? '');
 }

@@ -266,7 +266,7 @@ export class RunWorker {
     try {
       const { output, parsed, lastStep = [] } = await withGrace(this.#prepareAndRun(toolbox), signal);
       const usage = usageWith(this.#progress.usage, lastStep);
-      // They join the next append, which usually is the end of the run.
+      // The records of the last step join the next append, which usually is the end of the run.
       this.#log.hold(lastStep);
       const value = parsed === undefined ? {} : { output_parsed: parsed };
       return { event: 'run.completed', public: { output, ...value, usage } };

@@ -15,7 +15,7 @@ export interface ForkFilesOptions {
   checkpoints: Checkpoints | undefined;
 }
 
-/** With no file that came later: `files`. Otherwise they are those of now. */
+/** `last_message`: `files` has nothing that came later. `now`: the fork gets what the session has. */
 export type FoundForkFiles = { asOf: 'last_message'; files: ForkedFiles } | { asOf: 'now' };
 
 export const NOW: FoundForkFiles = { asOf: 'now' };

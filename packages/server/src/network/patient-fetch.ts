@@ -102,7 +102,7 @@ function limitConnecting(request: ClientRequest, url: URL): void {
 
 /** Not `Readable.toWeb` behind a `Transform`: every step of every run passes through here. */
 function toBody(response: IncomingMessage, rewrite: Rewrite | undefined): ReadableStream<Uint8Array> {
-  // A response gives what it has received, and then its end, also after it was destroyed. A body that is not open throws then.
+  // A destroyed response still gives what it has received, and its end. A body that is no longer open would throw at both.
   let open = true;
   return new ReadableStream({
     start(body) {

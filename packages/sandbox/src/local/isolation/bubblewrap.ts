@@ -98,7 +98,7 @@ async function create(
   const standing = entries && {
     entries,
     shell,
-    // bubblewrap lets later mounts of the host in, which is of little use to one command and too much for all of them.
+    // bubblewrap lets later mounts of the host in, and this sandbox stays for many commands.
     prepare: [...privateSteps(), ...(isRoot ? readOnlySteps({ readOnly: devices }) : [])],
     proc: procFor(view, ownUsers),
     env: shellEnvironment({}, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),

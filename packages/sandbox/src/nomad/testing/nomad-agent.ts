@@ -112,7 +112,7 @@ export class NomadAgent implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end('SIGTERM');
-    // An agent that ends while it clears up after a task leaves a directory of its mounted.
+    // An agent that ends while it cleans up after a task leaves a directory of the task mounted.
     await unmountBelow(this.#dir);
     await rm(this.#dir, { recursive: true, force: true });
   }

@@ -16,7 +16,7 @@ export const COMPRESSION = {
 
 export interface TakeOptions extends SnapshotOptions {
   maxEntries?: number | undefined;
-  /** Of each entry that is packed, the bytes of its content. */
+  /** Called for each packed entry, with the size of its content in bytes. */
   onEntry?: ((size: number) => void) | undefined;
 }
 

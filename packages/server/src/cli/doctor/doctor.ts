@@ -29,9 +29,9 @@ import { checkSandbox } from './checks/sandbox.ts';
 import type { Finding } from './finding.ts';
 
 interface CheckContext {
-  /** What was started is to be removed. */
+  /** Aborts when the user interrupts; a check then removes what it has started. */
   readonly interrupted: AbortSignal;
-  /** Of this process, for those that a check starts. */
+  /** The environment of the processes that a check starts. */
   readonly env: Env;
 }
 

@@ -179,7 +179,7 @@ export async function forkSession(
   return toStoredSession(fork!);
 }
 
-/** Of a run, which may be about to be evicted. */
+/** Copies the files of a run, under a lock on its blobs: another server may evict the run meanwhile. */
 async function copyFiles(
   tx: Transaction,
   session: { owner: string; session_id: string },

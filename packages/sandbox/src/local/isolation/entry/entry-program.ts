@@ -87,7 +87,7 @@ export function readOnlySteps({ readOnly }: Pick<Entry, 'readOnly'>): Step[] {
   return readOnly.paths.map((path) => ['mount', [0, path, 0, flags]]);
 }
 
-/** What is mounted outside from now on does not appear inside, where it would be writable. */
+/** Keeps out what the machine mounts later: commands could write to it. */
 export function privateSteps(): Step[] {
   return [['mount', [0, '/', 0, mountFlags(['recursive', 'private'])]]];
 }
