@@ -106,6 +106,11 @@ export interface ExecutionMetadata {
   /** Where the whole output is in the workspace when it was truncated. */
   full_output_path?: string;
   failure?: FailureReason;
+  /**
+   * Present if the slot was lost with its container; acquire again. `kept`: the files of its workspace are as the calls left
+   * them. `reverted`: they are as they were when the slot was acquired, because they were in the container.
+   */
+  files_after_loss?: 'kept' | 'reverted';
   /** The background process that the call was about, in its state at the end of the call. */
   process?: ProcessDescription;
   /** All known processes of the slot, oldest first. */
@@ -210,6 +215,11 @@ export interface ToolBackend {
    * The workspace of a trajectory, from its first acquire until it is discarded or reset; undefined if there is none.
    */
   openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined>;
+  /**
+   * Whether the files of a workspace are older than its last calls: they were in a container that was lost, or whose server
+   * ended without saving them. Until the workspace is acquired again, restored or discarded; nothing captures it meanwhile.
+   */
+  isReverted(trajectoryId: string): Promise<boolean>;
   /** For writing into the workspace of a trajectory; undefined if there is none and none is to be created. */
   openWriter(trajectoryId: string, options?: OpenWriterOptions): Promise<WorkspaceWriter | undefined>;
   /** What is in a trajectory's workspace, or what changed in it; undefined if there is none. */

@@ -24,6 +24,7 @@ export type SandboxErrorCode =
   | 'precondition_failed'
   | 'workspace_full'
   | 'workspace_not_removed'
+  | 'workspace_reverted'
   | 'snapshot_damaged';
 
 export class SandboxError extends Error {

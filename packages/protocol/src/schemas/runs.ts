@@ -473,6 +473,27 @@ export const ErrorSchema = Type.Object({
 /** The error body of the routes under `/api`. */
 export const TextErrorSchema = Type.Object({ error: Type.String() });
 
+/** What became of files that were lost with a machine or a sandbox. */
+const AFTER_LOSS = {
+  workspace_lost: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'The run continues on another machine or in another sandbox, without the files it had made',
+    }),
+  ),
+  workspace_restored: Type.Optional(
+    Type.Literal(true, {
+      description: 'The run continues on another machine or in another sandbox, with the files it had made',
+    }),
+  ),
+  workspace_as_of_seq: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'The restored files are as they were after this event; changes of later calls are missing',
+    }),
+  ),
+};
+
 /** The payload of each event by name, in addition to `event`, `run_id`, `timestamp` and `seq`. */
 export const EVENT_PAYLOADS = {
   'message.delta': Type.Object({ delta: Type.String() }),
@@ -503,6 +524,7 @@ export const EVENT_PAYLOADS = {
     preview: Type.String({ maxLength: 500 }),
     tool_call_id: Type.String(),
     exit_code: Type.Optional(Type.Integer()),
+    ...AFTER_LOSS,
   }),
   'approval.request': ApprovalRequestSchema,
   'approval.responded': Type.Object({
@@ -521,27 +543,11 @@ export const EVENT_PAYLOADS = {
   }),
   'run.steered': Type.Object({ input: Type.String() }),
   'run.resumed': Type.Object({
+    ...AFTER_LOSS,
     discard_from_seq: Type.Optional(
       Type.Integer({
         minimum: 0,
         description: 'Text deltas and reasoning with this seq or a later one are sent again',
-      }),
-    ),
-    workspace_lost: Type.Optional(
-      Type.Literal(true, {
-        description: 'The run continues on another machine, without the files it had made',
-      }),
-    ),
-    workspace_restored: Type.Optional(
-      Type.Literal(true, {
-        description: 'The run continues on another machine, with the files it had made',
-      }),
-    ),
-    workspace_as_of_seq: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        description:
-          'The restored files are as they were after this event; changes of later calls are missing',
       }),
     ),
   }),

@@ -56,6 +56,12 @@ export const SlotResultSchema = Type.Object({
         description: 'timeout, aborted, oom, disk_full, gone, backend_down or invalid_request',
       }),
     ),
+    files_after_loss: Type.Optional(
+      Type.String({
+        description:
+          'Present if the container of the slot died. kept: the files are as the calls left them; reverted: as they were when the slot was acquired',
+      }),
+    ),
   }),
 });
 

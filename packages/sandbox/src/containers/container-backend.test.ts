@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../backend.ts';
 import { ContainerBackend } from './container-backend.ts';
 import type { ContainerRequest } from './container-driver.ts';
@@ -43,10 +45,10 @@ async function start(
 
 describe('a container that dies', () => {
   test.each([
-    ['keeps a workspace on the host', 'host', 'socket', 'saved\nnew\n'],
-    ['takes along what was changed in a workspace of its own', 'container', 'socket', 'saved\n'],
-    ['is noticed also behind a relay', 'container', 'relay', 'saved\n'],
-  ] as const)('%s', async (_, workspacesOn, reachedBy, left) => {
+    ['keeps a workspace on the host', 'host', 'socket', 'kept', 'saved\nnew\n'],
+    ['takes along what was changed in a workspace of its own', 'container', 'socket', 'reverted', 'saved\n'],
+    ['is noticed also behind a relay', 'container', 'relay', 'reverted', 'saved\n'],
+  ] as const)('%s', async (_, workspacesOn, reachedBy, files, left) => {
     await using fixture = await start({ workspacesOn, reachedBy });
     const { backend, driver, bash } = fixture;
     const before = await backend.acquire('run');
@@ -57,11 +59,71 @@ describe('a container that dies', () => {
     const running = bash(slot, 'sleep 60');
     await expect.poll(() => slot.state).toBe('executing');
     await driver.crash(slot.containerId);
-    expect(await running).toMatchObject({ success: false, metadata: { failure: 'gone' } });
+    const gone = { success: false, metadata: { failure: 'gone', files_after_loss: files } };
+    expect(await running).toMatchObject(gone);
+    expect(await bash(slot, 'true')).toMatchObject(gone);
     await backend.release(slot);
     const again = await backend.acquire('run');
     expect(again.containerId).not.toBe(slot.containerId);
     expect((await bash(again, 'cat note')).output).toBe(left);
+  });
+});
+
+describe('a workspace in a container', () => {
+  /** A slot with files that are not saved, and the same files as they were before. */
+  async function unsaved({ backend, bash }: Fixture): Promise<Slot> {
+    const before = await backend.acquire('run');
+    await bash(before, 'echo saved > note');
+    await backend.release(before);
+    const slot = await backend.acquire('run');
+    await bash(slot, 'echo new >> note');
+    return slot;
+  }
+
+  test('is reverted when the container dies, and cannot be captured, until it is restored', async () => {
+    await using fixture = await start({ workspacesOn: 'container' });
+    const { backend, driver, bash } = fixture;
+    const slot = await unsaved(fixture);
+    const snapshot = await backend.snapshotWorkspace('run');
+    assert(snapshot);
+    const checkpoint = await buffer(snapshot);
+    expect(await backend.isReverted('run')).toBe(false);
+    expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 1 });
+    await driver.crash(slot.containerId);
+    await expect.poll(() => backend.isReverted('run')).toBe(true);
+    await expect(backend.captureWorkspace('run')).rejects.toMatchObject({ code: 'workspace_reverted' });
+    await backend.release(slot);
+    // It waits for the end of the container, which could still hold the workspace.
+    await backend.restoreWorkspace('run', Readable.from([checkpoint]));
+    expect(await backend.isReverted('run')).toBe(false);
+    expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 1 });
+    const again = await backend.acquire('run');
+    expect((await bash(again, 'cat note')).output).toBe('saved\nnew\n');
+    await backend.release(again);
+    expect(await backend.isReverted('run')).toBe(false);
+  });
+
+  test('is reverted for the next process after this one was killed', async () => {
+    await using fixture = await start({ workspacesOn: 'container' });
+    await unsaved(fixture);
+    // What a killed process leaves: its directory as it was.
+    const copy = join(fixture.base, 'copy');
+    const ofProcess = join(fixture.base, 'workspaces/.sandbox/process');
+    const filter = (path: string) => path !== ofProcess;
+    await cp(join(fixture.base, 'workspaces'), copy, { recursive: true, filter });
+    const driver = new ProcessDriver({ dir: join(fixture.base, 'other'), workspacesOn: 'container' });
+    const next = new ContainerBackend(driver, { workspacesDir: copy });
+    await next.start();
+    onTestFinished(() => next.stop());
+    expect(await next.isReverted('run')).toBe(true);
+    await next.discard('run');
+    expect(await next.isReverted('run')).toBe(false);
+  });
+
+  test('of nobody is never missed', async () => {
+    await using fixture = await start({ workspacesOn: 'container' });
+    await fixture.backend.acquire();
+    expect(await readdir(join(fixture.base, 'workspaces/.sandbox/away'))).toEqual([]);
   });
 });
 

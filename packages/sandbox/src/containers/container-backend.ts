@@ -139,6 +139,10 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
     );
   }
 
+  override isReverted(trajectoryId: string): Promise<boolean> {
+    return this.#started().places.isReverted(workspaceName(trajectoryId));
+  }
+
   listWorkspaces(): Promise<string[]> {
     return this.#started().places.trajectories();
   }

@@ -30,17 +30,23 @@ interface PendingCall {
   settle(answer: Answer | undefined): void;
 }
 
+export interface ContainerCallsOptions {
+  defaultTimeoutS: number;
+  /** What a dead container leaves of the files in its slots. */
+  filesAfterLoss: 'kept' | 'reverted';
+}
+
 type Batches = Map<RunningContainer, PendingCall[]>;
 
 export class ContainerCalls {
   readonly #pool: SlotPool<RunningContainer>;
   readonly #slots: ContainerSlots;
-  readonly #defaultTimeoutS: number;
+  readonly #options: ContainerCallsOptions;
 
-  constructor(pool: SlotPool<RunningContainer>, slots: ContainerSlots, defaultTimeoutS: number) {
+  constructor(pool: SlotPool<RunningContainer>, slots: ContainerSlots, options: ContainerCallsOptions) {
     this.#pool = pool;
     this.#slots = slots;
-    this.#defaultTimeoutS = defaultTimeoutS;
+    this.#options = options;
   }
 
   /** `stopped` ends it like the caller's own signal. */
@@ -84,8 +90,9 @@ export class ContainerCalls {
         return this.#call(container, ends, slot, call, batches, fail);
       });
     } catch (error) {
-      if (error instanceof SandboxError && error.code === 'slot_gone') return fail('gone', error.message);
-      throw error;
+      if (!(error instanceof SandboxError && error.code === 'slot_gone')) throw error;
+      const answer = fail('gone', error.message);
+      return this.#pool.isLost(slot) ? this.#lost(answer) : answer;
     }
   }
 
@@ -113,16 +120,21 @@ export class ContainerCalls {
     if (released.aborted) return fail('aborted', 'The slot was released.');
     const end = await this.#slots.endOf(container);
     if (end?.outOfMemory) {
-      return fail('oom', 'The container of this slot ran out of memory and died; acquire again.');
+      return this.#lost(fail('oom', 'The container of this slot ran out of memory and died; acquire again.'));
     }
     const reason: Error = gone.aborted ? gone.reason : container.client.lost.reason;
     const why = end?.reason ?? reason.message;
-    return fail('gone', `The container of this slot died; acquire again. (${why})`);
+    return this.#lost(fail('gone', `The container of this slot died; acquire again. (${why})`));
+  }
+
+  #lost(answer: Answer): Answer {
+    const { filesAfterLoss } = this.#options;
+    return { ...answer, metadata: { ...answer.metadata, files_after_loss: filesAfterLoss } };
   }
 
   /** A tool takes no longer than the default, or than its timeout argument says. */
   #longestS({ args }: CheckedCall): number {
-    return Math.max(('timeout' in args && args.timeout) || 0, this.#defaultTimeoutS);
+    return Math.max(('timeout' in args && args.timeout) || 0, this.#options.defaultTimeoutS);
   }
 }
 

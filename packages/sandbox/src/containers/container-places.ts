@@ -3,12 +3,16 @@
  * Meanwhile this machine keeps its last checkpoint: its state when the slot was opened, or when it was saved since.
  *
  *   kept ─its slot is opened→ in a container, and as a checkpoint ─its slot is closed→ kept
- *   in a container ─the container is dead→ kept, as of its checkpoint
+ *   in a container ─the container is dead, or this process is→ reverted: kept, as of its checkpoint
+ *   reverted ─its slot is opened→ in a container, and as a checkpoint
+ *   reverted ─restored from a snapshot→ kept
  *   in a container ─reset, or nobody's→ deleted
  *
  * What travels is the content of a snapshot, and what is beside the workspace where only the server inside could write
- * to it: its /tmp, and the state of its shell. A checkpoint is replaced as a whole or not at all.
+ * to it: its /tmp, and the state of its shell. A checkpoint is replaced as a whole or not at all. A note on disk says that
+ * a workspace is in a container, so that also the next process knows that what it finds is older.
  */
+import { SandboxError } from '../errors.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
@@ -38,12 +42,16 @@ export class ContainerPlaces implements WorkspacePlaces {
     return exists ? this.held({ name }, workspaceDir) : undefined;
   }
 
+  async isReverted(name: string): Promise<boolean> {
+    return !this.#isInside(name) && (await this.#kept.isAway(name));
+  }
+
   held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
     const { dir } = this.#kept.at(name);
     const kept = viewDirectory({ place: () => dir, key: dir, workspaceDir, digests: this.#digests });
     const current = (): WorkspaceView => {
       const inside = this.#inside.get(name);
-      return inside && !inside.container.client.lost.aborted ? inside.workspace : kept;
+      return inside && this.#isInside(name) ? inside.workspace : kept;
     };
     /** If an operation fails because the workspace moved meanwhile, it is repeated in the new place. */
     const wherever = async <T>(work: (view: WorkspaceView) => Promise<T>): Promise<T> => {
@@ -62,7 +70,11 @@ export class ContainerPlaces implements WorkspacePlaces {
         open: (path) => wherever(({ reader }) => reader.open(path)),
         archive: (path, options) => wherever(({ reader }) => reader.archive(path, options)),
       },
-      capture: (options) => wherever((view) => view.capture(options)),
+      capture: (options) =>
+        wherever(async (view) => {
+          if (await this.isReverted(name)) throw reverted(name);
+          return view.capture(options);
+        }),
       readFiles: (paths, options) => current().readFiles(paths, options),
       snapshot: (options) => wherever((view) => view.snapshot(options)),
     };
@@ -78,7 +90,7 @@ export class ContainerPlaces implements WorkspacePlaces {
     return [...new Set([...inside, ...(await this.#kept.trajectories())])];
   }
 
-  async putIn({ name, trajectoryId }: PlacedWorkspace, container: WorkspaceHolder): Promise<void> {
+  async putIn({ name, trajectoryId, note }: PlacedWorkspace, container: WorkspaceHolder): Promise<void> {
     const workspace = new RemoteWorkspace(container.client, trajectoryId);
     const kept = await this.#kept.find(name);
     if (kept) {
@@ -94,6 +106,7 @@ export class ContainerPlaces implements WorkspacePlaces {
       }
     }
     this.#inside.set(name, { workspace, container });
+    if (!note.nobodys) await this.#kept.sendAway(name);
   }
 
   async takeOut(
@@ -132,4 +145,15 @@ export class ContainerPlaces implements WorkspacePlaces {
   async discard(name: string): Promise<void> {
     await this.#kept.remove(name);
   }
+
+  #isInside(name: string): boolean {
+    const inside = this.#inside.get(name);
+    return inside !== undefined && !inside.container.client.lost.aborted;
+  }
+}
+
+/** A capture of it would pass old files off as the present ones. */
+function reverted(name: string): SandboxError {
+  const message = `The files of the workspace ${name} were lost with their container; those from before are left.`;
+  return new SandboxError('workspace_reverted', message);
 }

@@ -45,6 +45,11 @@ export class HostPlaces implements WorkspacePlaces {
     return stats?.isDirectory() ? this.held({ name }, workspaceDir) : undefined;
   }
 
+  /** It never leaves this machine. */
+  async isReverted(): Promise<boolean> {
+    return false;
+  }
+
   held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
     const key = this.#workspaces.at(name).dir;
     return viewDirectory({ place: () => this.dirOf(name), key, workspaceDir, digests: this.#digests });

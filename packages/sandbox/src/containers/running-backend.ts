@@ -44,7 +44,9 @@ export class RunningBackend {
     this.places = parts.places;
     this.staging = parts.staging;
     this.#parts = parts;
-    this.#calls = new ContainerCalls(parts.pool, parts.slots, parts.defaultTimeoutS);
+    const { pool, slots, defaultTimeoutS, driver } = parts;
+    const filesAfterLoss = driver.workspaces.on === 'host' ? 'kept' : 'reverted';
+    this.#calls = new ContainerCalls(pool, slots, { defaultTimeoutS, filesAfterLoss });
   }
 
   /** When it rejects, also because the signal aborts, nothing is left. */

@@ -25,6 +25,8 @@ export interface WorkspaceHolder {
 export interface WorkspacePlaces {
   /** The workspace wherever it is, as commands see it at `workspaceDir`; undefined if there is none. */
   find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined>;
+  /** Whether its files are older than its last calls, which a container took along. */
+  isReverted(name: string): Promise<boolean>;
   /** For one that is in a slot. */
   held(workspace: PlacedWorkspace, workspaceDir: string): WorkspaceView;
   /** For writing to one that is kept, and stays it meanwhile. */

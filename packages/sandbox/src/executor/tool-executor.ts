@@ -69,7 +69,8 @@ export class ToolExecutor {
       .catch((error: Error) =>
         notRun('backend_down', `The sandbox failed: ${error.message}`, use.slot.slotId),
       );
-    if (result.metadata.failure === 'gone') this.#slots.lost(trajectoryId, use);
+    const { failure, files_after_loss } = result.metadata;
+    if (failure === 'gone' || files_after_loss !== undefined) this.#slots.lost(trajectoryId, use);
     return result;
   }
 

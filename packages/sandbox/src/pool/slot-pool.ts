@@ -133,7 +133,8 @@ export class SlotPool<C extends Container> {
   async whileKept<T>(trajectoryId: string, work: () => Promise<T>): Promise<T> {
     this.#started();
     const occupant = this.#occupied.get(trajectoryId);
-    if (occupant?.phase === 'releasing') await occupant.closed?.catch(() => {});
+    const leaves = occupant?.phase === 'error' ? occupant.container.ended : occupant?.closed;
+    if (leaves) await leaves.catch(() => {});
     this.#started();
     if (this.#occupied.has(trajectoryId)) {
       throw new SandboxError('slot_held', `A slot holds the workspace of ${trajectoryId}; release it first.`);
@@ -178,6 +179,11 @@ export class SlotPool<C extends Container> {
     }
     if (slot instanceof PooledSlot) slot.gone.throwIfAborted();
     throw new SandboxError('slot_gone', `The slot ${slot.slotId} was released.`);
+  }
+
+  /** Whether the container of the slot died while somebody held it. */
+  isLost(slot: Slot): boolean {
+    return slot instanceof PooledSlot && slot.gone.aborted;
   }
 
   /** Whoever works with a container saw it die. */

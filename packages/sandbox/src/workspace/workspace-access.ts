@@ -94,6 +94,11 @@ export abstract class WorkspaceAccess {
     return (await this.viewOf(trajectoryId))?.reader;
   }
 
+  /** Not where workspaces stay on this machine. */
+  async isReverted(_trajectoryId: string): Promise<boolean> {
+    return false;
+  }
+
   async captureWorkspace(
     trajectoryId: string,
     options: CaptureOptions = {},

@@ -4,6 +4,7 @@
  *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700; or a link to the directory that it works in
  *   <workspacesDir>/.sandbox/root-<…>      the skeleton of the file system that commands of one backend see
  *   <workspacesDir>/.sandbox/slots/<name>  what belongs to a workspace but not inside it: `tmp` is its /tmp
+ *   <workspacesDir>/.sandbox/away/<name>   says that the workspace is in a container, and what is here is older
  *   <workspacesDir>/.sandbox/trash/        workspaces on their way out, those that are being restored, and files on their
  *                                          way into one
  *
@@ -27,8 +28,10 @@ import {
   readlink,
   realpath,
   rename,
+  rm,
   symlink,
   unlink,
+  writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -90,6 +93,7 @@ export class Workspaces {
   readonly baseDir: string;
   readonly rootDir: string;
   readonly #slotsDir: string;
+  readonly #awayDir: string;
   readonly #trashDir: string;
   readonly #mountable: ReadonlySet<string>;
 
@@ -99,6 +103,7 @@ export class Workspaces {
     // Its own, so that a server that starts while the last one is still ending takes nothing from it.
     this.rootDir = join(baseDir, '.sandbox', `root-${processToken()}-${randomUUID()}`);
     this.#slotsDir = join(baseDir, '.sandbox', 'slots');
+    this.#awayDir = join(baseDir, '.sandbox', 'away');
     this.#trashDir = join(baseDir, '.sandbox', 'trash');
   }
 
@@ -107,6 +112,7 @@ export class Workspaces {
     await mkdir(workspacesDir, { recursive: true, mode: 0o700 });
     const workspaces = new Workspaces(await realpath(workspacesDir), mountable);
     await mkdir(workspaces.#slotsDir, { recursive: true, mode: 0o700 });
+    await mkdir(workspaces.#awayDir, { recursive: true, mode: 0o700 });
     await mkdir(workspaces.#trashDir, { recursive: true, mode: 0o700 });
     await workspaces.#sweep();
     return workspaces;
@@ -182,6 +188,7 @@ export class Workspaces {
   async remove(name: string): Promise<void> {
     const { dir, stateDir } = this.at(name);
     const trashed = [await this.#trash(dir), await this.#trash(stateDir)];
+    await rm(join(this.#awayDir, name), { force: true });
     // Together: a training loop resets a workspace with every episode.
     await removeTree(...trashed.filter((path) => path !== undefined));
   }
@@ -192,6 +199,15 @@ export class Workspaces {
    */
   async replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T> {
     return this.#putInPlace(this.at(name).dir, fill, () => this.remove(name));
+  }
+
+  /** Notes that the workspace works elsewhere, until it is replaced or removed here. */
+  async sendAway(name: string): Promise<void> {
+    await writeFile(join(this.#awayDir, name), '');
+  }
+
+  async isAway(name: string): Promise<boolean> {
+    return (await ignoreMissing(lstat(join(this.#awayDir, name)))) !== undefined;
   }
 
   async hasState(name: string): Promise<boolean> {

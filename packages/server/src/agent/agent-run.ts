@@ -11,6 +11,7 @@ import type { Model } from './model/model.ts';
 import type { Price } from './price.ts';
 import type { Progress } from './progress.ts';
 import type { ToolSet } from './tools/tool.ts';
+import type { RecoveredWorkspace, WorkspaceNews } from './workspace-news.ts';
 
 export interface Limits {
   maxSteps: number;
@@ -44,6 +45,8 @@ export interface AgentRun {
   append(...records: NewRecord[]): Promise<LogRecord[]>;
   /** Resolves when the files are saved for another owner, where that is configured. Called while no tool call runs. */
   keepFiles(): Promise<void>;
+  /** What the model and clients are told about files that were lost with the sandbox. */
+  newsOf(workspace: RecoveredWorkspace): WorkspaceNews;
   /** Answers the outstanding approval in the agent's own name; false when somebody else answered first. */
   answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean>;
   /** Closes calls of client tools that got no output in time; some may have been answered meanwhile. */

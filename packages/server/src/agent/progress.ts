@@ -45,6 +45,14 @@ export interface ToolCallProgress {
   outcome?: { output: string; isError: boolean };
 }
 
+/** A call with a recorded outcome. */
+export interface CallOutcome {
+  pos: number;
+  seq: number;
+  tool: string;
+  toolCallId: string;
+}
+
 export interface Answer {
   content: AssistantPart[];
   reason: FinishReason;
@@ -93,6 +101,8 @@ export class Progress {
   waitingIsTold = false;
   /** The calls of the last step, until each has an outcome. */
   calls: ToolCallProgress[] = [];
+  /** All calls with an outcome. Without interrupted ones: the model knows that those may have changed nothing. */
+  readonly outcomes: CallOutcome[] = [];
   /** The last step when it called no tool: the answer, unless steering came meanwhile. */
   answer: Answer | undefined;
   /** How many answers did not have the requested format. */
@@ -206,6 +216,7 @@ export class Progress {
           call.phase = 'done';
           call.outcome = { output: record.private.output, isError: record.public.error };
         });
+        this.#remember(record);
         this.#closeStep();
         break;
       case 'tool.answered': {
@@ -375,6 +386,12 @@ export class Progress {
     const ofClient = new Set(this.request?.client_tools?.tools.map(({ name }) => name));
     for (const { call } of this.calls) if (ofClient.has(call.tool)) this.clientCalls.add(call.id);
     this.answer = this.calls.length === 0 ? { content, reason } : undefined;
+  }
+
+  #remember({ pos, seq, ...record }: Extract<LogRecord, { event: 'tool.completed' }>): void {
+    const { tool, tool_call_id: toolCallId } = record.public;
+    if (seq !== null && record.private.interrupted !== true)
+      this.outcomes.push({ pos, seq, tool, toolCallId });
   }
 
   /** When every call has its outcome, the results join the conversation, in the order of the calls. */

@@ -50,6 +50,7 @@ function agentRun(
       return stored;
     },
     keepFiles: () => expect.unreachable(),
+    newsOf: () => expect.unreachable(),
     answerApproval: () => expect.unreachable(),
     answerCalls: () => expect.unreachable(),
     isGranted: () => expect.unreachable(),

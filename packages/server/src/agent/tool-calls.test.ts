@@ -8,6 +8,7 @@ import type { AgentRun } from './agent-run.ts';
 import { Progress } from './progress.ts';
 import { runToolCalls } from './tool-calls.ts';
 import { type FurtherTools, type Tool, type ToolOutcome, ToolSet } from './tools/tool.ts';
+import { workspaceNews } from './workspace-news.ts';
 
 describe('runToolCalls', () => {
   test('a stop that ends an approved call before the others leaves no unhandled rejection', async () => {
@@ -91,6 +92,27 @@ describe('runToolCalls', () => {
     await calls;
     expect(run.progress.messages.at(-1)).toMatchObject({ role: 'tool', output: 'another by now' });
   });
+
+  test('a call that lost its sandbox tells the model and clients which files are there now', async () => {
+    const workspace = { kind: 'restored', pos: 0, omitted: 0, lost: 'sandbox' } as const;
+    const run = agentRun({
+      signal: new AbortController().signal,
+      tools: { lossy: async () => ({ output: 'It was lost.', isError: true, workspace }) },
+    });
+    run.step(call('lossy'));
+    const shown: unknown[] = [];
+    const append = async (...records: NewRecord[]) => {
+      shown.push(...records.map((record) => ('public' in record ? record.public : {})));
+      return run.append(...records);
+    };
+    await runToolCalls({ ...run, append });
+    expect(run.progress.messages.at(-1)).toMatchObject({
+      output: expect.stringMatching(
+        /^It was lost\. The files of the workspace were lost with the sandbox and restored/,
+      ),
+    });
+    expect(shown.at(-1)).toMatchObject({ error: true, workspace_restored: true });
+  });
 });
 
 const killed: ToolOutcome = { output: '', isError: true };
@@ -136,6 +158,7 @@ function agentRun(options: {
     },
     systemPrompt: '',
     keepFiles: () => expect.unreachable('files are kept after the calls of a step'),
+    newsOf: (workspace) => workspaceNews(workspace, progress.outcomes, () => true),
     signal: options.signal,
     draining: new AbortController().signal,
     append: async (...records) => append(...records),

@@ -332,17 +332,20 @@ function completed(
   outcome: ToolOutcome,
   { interrupted = false, endedAt = run.now() }: { interrupted?: boolean; endedAt?: number } = {},
 ): NewRecord {
+  const news = outcome.workspace && run.newsOf(outcome.workspace);
+  const output = news?.notice === undefined ? outcome.output : `${outcome.output} ${news.notice}`;
   return {
     event: 'tool.completed',
     public: {
       tool: run.secrets.mask(call.call.tool),
       duration: Math.max(0, endedAt - call.startedAt) / 1000,
       error: outcome.isError,
-      preview: maskedStart(run, outcome.output, PREVIEW_CHARS),
+      preview: maskedStart(run, output, PREVIEW_CHARS),
       tool_call_id: call.call.id,
       ...(outcome.exitCode === undefined ? {} : { exit_code: outcome.exitCode }),
+      ...news?.payload,
     },
-    private: { output: outcome.output, ...(interrupted ? { interrupted } : {}) },
+    private: { output, ...(interrupted ? { interrupted } : {}) },
   };
 }
 

@@ -130,6 +130,13 @@ export class CheckpointMaker {
     }
   }
 
+  /** The same for the last one, with the position in the log that it contains; undefined also if there is none. */
+  async restoreLast(signal?: AbortSignal): Promise<(RestoredFiles & { pos: number }) | undefined> {
+    const last = this.#last?.checkpoint;
+    const restored = last && (await this.restore(last, signal));
+    return restored && { ...restored, pos: last.upto };
+  }
+
   /** The blobs that a checkpoint of the run needs; undefined if it cannot be read. */
   async blobsOf({ parts }: Checkpoint): Promise<string[] | undefined> {
     try {

@@ -8,35 +8,28 @@ interface BackendFacts {
   where: string;
   /** What to do if it does not start. */
   fix: string;
-  /** The files of a run are in its container while it works. A lost container takes along what changed since it was opened. */
-  filesTravel: boolean;
 }
 
 export const BACKENDS = {
   local: {
     where: 'on this machine',
     fix: 'Install bubblewrap, or let it choose with TALARIA_SANDBOX_ISOLATION=auto',
-    filesTravel: false,
   },
   docker: {
     where: 'in Docker containers (docs/docker.md)',
     fix: 'See docs/docker.md, or use TALARIA_BACKEND=local',
-    filesTravel: false,
   },
   kubernetes: {
     where: 'in pods of a Kubernetes cluster (docs/kubernetes.md)',
     fix: 'See docs/kubernetes.md, or use TALARIA_BACKEND=local',
-    filesTravel: true,
   },
   modal: {
     where: 'in sandboxes of Modal (docs/modal.md)',
     fix: 'See docs/modal.md, or use TALARIA_BACKEND=local',
-    filesTravel: true,
   },
   nomad: {
     where: 'in tasks of a Nomad cluster (docs/nomad.md)',
     fix: 'See docs/nomad.md, or use TALARIA_BACKEND=local',
-    filesTravel: true,
   },
 } as const satisfies Record<string, BackendFacts>;
 

@@ -8,7 +8,8 @@
  */
 import { TalariaError } from '@talaria/protocol';
 import { Handover, RunFailure } from '../agent/agent-run.ts';
-import type { Progress } from '../agent/progress.ts';
+import type { CallOutcome, Progress } from '../agent/progress.ts';
+import type { RecoveredWorkspace } from '../agent/workspace-news.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import type { MadeCheckpoint } from '../checkpoints/checkpoint-maker.ts';
 import {
@@ -22,7 +23,6 @@ import type { AppendOptions, Claim, Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { NewRecord } from '../journal/records.ts';
 import type { WorkspaceSetup } from '../journal/workspace-setup.ts';
-import type { CallOutcome, RecoveredWorkspace } from './recovered-workspace.ts';
 import { type FoundFiles, findSessionFiles } from './session-files.ts';
 
 /** What a run begins with: the files of another one, and over them what its client asked for. */
@@ -43,13 +43,12 @@ export interface RunWorkspaceFiles {
    */
   mount(directory: string): Promise<void>;
   /**
-   * Before the run continues under a new owner: finds the files, or brings them here from the checkpoint. `prepared`: it began
-   * with files.
+   * Before the run continues under a new owner: finds the files, or brings them here from the last checkpoint. `prepared`: it
+   * began with files.
    */
   recover(
     conversation: readonly Message[],
     prepared: boolean,
-    checkpoint: Checkpoint | undefined,
     signal: AbortSignal,
   ): Promise<RecoveredWorkspace>;
   /** Keeps the files as they are up to this position of the log; undefined if there is nothing to record. */
@@ -123,18 +122,15 @@ export class FilesOfRun {
   }
 
   /** Files that are not complete, or that the run has not worked with, are made again rather than missed. */
-  async recover(
-    workspace: RunWorkspaceFiles,
-    messages: readonly Message[],
-    outcomes: readonly CallOutcome[],
-  ): Promise<RecoveredWorkspace> {
+  async recover(workspace: RunWorkspaceFiles, messages: readonly Message[]): Promise<RecoveredWorkspace> {
     // A mounted directory is as its commands left it; `prepare` looks after it.
     if (!this.isPrepared || this.mounted !== undefined) return { kind: 'here' };
     const prepared = this.#beginsWithFiles;
-    const { checkpoint } = this.#progress;
-    const recovered = await workspace.recover(messages, prepared, checkpoint, this.#options.signal);
+    const { outcomes } = this.#progress;
+    const recovered = await workspace.recover(messages, prepared, this.#options.signal);
     const isUsed = outcomes.some((call) => this.isUsedBy(workspace, call));
-    if (recovered.kind !== 'lost' || !prepared || isUsed) return recovered;
+    const isGone = recovered.kind === 'lost' || recovered.kind === 'reverted';
+    if (!isGone || !prepared || isUsed) return recovered;
     this.#progress.isPrepared = false;
     return { kind: 'here' };
   }

@@ -27,6 +27,7 @@ import type { Model } from '../agent/model/model.ts';
 import type { Price } from '../agent/price.ts';
 import type { Progress } from '../agent/progress.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
+import { type RecoveredWorkspace, type WorkspaceNews, workspaceNews } from '../agent/workspace-news.ts';
 import { atMost } from '../basics/at-most.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import type { Log } from '../basics/log.ts';
@@ -46,7 +47,6 @@ import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed } from '../telemetry/run-facts.ts';
 import { OwnedLog } from './owned-log.ts';
-import { type CallOutcome, outcomesOf, workspaceNews } from './recovered-workspace.ts';
 import { FilesOfRun, type RunWorkspaceFiles } from './run-files.ts';
 import { findContext, lacksContext } from './session-context.ts';
 
@@ -192,7 +192,7 @@ export class RunWorker {
       return;
     }
     failpoint('run.after-claim');
-    const outcomes = outcomesOf(await this.#log.read());
+    await this.#log.read();
     await this.#files.inherit();
     const { isPrepared } = this.#files;
     const unprepared = !isPrepared || this.#files.mounted !== undefined;
@@ -200,7 +200,7 @@ export class RunWorker {
     let begun = false;
     try {
       if (this.#progress.stopRequested) this.#abort.abort(new StopRequested());
-      else await this.#begin(toolbox, outcomes);
+      else await this.#begin(toolbox);
       begun = true;
       for (;;) {
         const end = await this.#reachEnd(toolbox);
@@ -218,15 +218,15 @@ export class RunWorker {
   }
 
   /** Records what must be on record before the agent continues. */
-  async #begin({ tools, workspace }: Toolbox, outcomes: readonly CallOutcome[]): Promise<void> {
+  async #begin({ tools, workspace }: Toolbox): Promise<void> {
     const { journal } = this.#deps;
     const { runId } = this.claim;
     if (this.#progress.claims > 1) {
       const { continues, settledPos, messages } = this.#progress;
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
-      const recovered = await this.#files.recover(workspace, messages, outcomes);
+      const recovered = await this.#files.recover(workspace, messages);
       const all = this.#clientToolsOver(tools)();
-      const news = workspaceNews(recovered, outcomes, (call) => this.#files.isUsedBy(workspace, call));
+      const news = this.#newsOf(workspace, recovered);
       const lost = all.lostInRestart(this.#progress.callsBefore());
       if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
@@ -242,6 +242,10 @@ export class RunWorker {
       }
     }
     await this.#takeContext();
+  }
+
+  #newsOf(workspace: RunWorkspaceFiles, recovered: RecoveredWorkspace): WorkspaceNews {
+    return workspaceNews(recovered, this.#progress.outcomes, (call) => this.#files.isUsedBy(workspace, call));
   }
 
   /** Reads the earlier messages of the session, and records them unless that was done. */
@@ -354,6 +358,7 @@ export class RunWorker {
       draining: this.#draining,
       append: (...records) => this.#log.append(records),
       keepFiles: () => this.#files.keep(workspace, 'worked', this.#abort.signal),
+      newsOf: (recovered) => this.#newsOf(workspace, recovered),
       answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
       answerCalls: (outputs) => this.#answerCalls(outputs),
       isGranted: (patternKeys) => journal.approvals.allows(run.owner, run.sessionId, patternKeys),

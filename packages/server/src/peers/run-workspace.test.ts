@@ -6,10 +6,11 @@ const LEASE = { runId: 'run_1', epoch: 3 };
 /** Where the workspace is recorded, if anywhere; what happened, in order. */
 let recorded: string | undefined;
 let isHere: boolean;
+let isReverted: boolean;
 let steps: string[];
 
 beforeEach(() => {
-  [recorded, isHere, steps] = [undefined, false, []];
+  [recorded, isHere, isReverted, steps] = [undefined, false, false, []];
 });
 
 function workspace({ alone = false } = {}): RunWorkspace {
@@ -19,6 +20,7 @@ function workspace({ alone = false } = {}): RunWorkspace {
   };
   const backend = {
     openWorkspace: async () => (isHere ? ({} as never) : undefined),
+    isReverted: async () => isReverted,
     discard: async () => void steps.push('discarded'),
   };
   const shared = alone ? undefined : { serverId: 'self', places: places as WorkspacePlaces };
@@ -28,21 +30,30 @@ function workspace({ alone = false } = {}): RunWorkspace {
 const PLACED = 'placed on self';
 
 it.each([
-  ['nowhere', undefined, false, false, { lost: false, steps: [] }],
-  ['here, on record', 'self', true, true, { lost: false, steps: [] }],
-  ['here, and not on record yet', undefined, true, true, { lost: false, steps: [] }],
-  ['on record here, but not made yet', 'self', false, false, { lost: false, steps: [] }],
-  ['on record here, but gone', 'self', false, true, { lost: true, steps: [PLACED] }],
-  ['elsewhere', 'other', false, true, { lost: true, steps: [PLACED] }],
-  ['elsewhere, used only by calls that failed', 'other', false, false, { lost: true, steps: [PLACED] }],
-  ['elsewhere, with older files here', 'other', true, true, { lost: true, steps: ['discarded', PLACED] }],
+  ['nowhere', undefined, false, false, { found: 'here', steps: [] }],
+  ['here, on record', 'self', true, true, { found: 'here', steps: [] }],
+  ['here, and not on record yet', undefined, true, true, { found: 'here', steps: [] }],
+  ['on record here, but not made yet', 'self', false, false, { found: 'here', steps: [] }],
+  ['on record here, but gone', 'self', false, true, { found: 'lost', steps: [PLACED] }],
+  ['elsewhere', 'other', false, true, { found: 'lost', steps: [PLACED] }],
+  ['elsewhere, used only by calls that failed', 'other', false, false, { found: 'lost', steps: [PLACED] }],
+  ['elsewhere, with older files here', 'other', true, true, { found: 'lost', steps: ['discarded', PLACED] }],
 ])(
-  'is lost or not, and recorded before the run is told, when it is %s',
+  'is here or lost, and recorded before the run is told, when it is %s',
   async (_, place, here, used, expected) => {
     [recorded, isHere] = [place, here];
-    expect({ lost: await workspace().isLost(used), steps }).toEqual(expected);
+    expect({ found: await workspace().find(used), steps }).toEqual(expected);
   },
 );
+
+it('is reverted if its files were lost with a container of this server, and older ones are left untouched', async () => {
+  [recorded, isHere, isReverted] = ['self', true, true];
+  expect(await workspace().find(true)).toBe('reverted');
+  expect(steps).toEqual([]);
+  recorded = 'other';
+  expect(await workspace().find(true)).toBe('lost');
+  expect(steps).toEqual(['discarded', PLACED]);
+});
 
 it('is recorded once', async () => {
   const { place } = workspace();
@@ -54,8 +65,8 @@ it('is recorded once', async () => {
 it('is not recorded if there is no other server', async () => {
   const alone = workspace({ alone: true });
   await alone.place();
-  expect(await alone.isLost(true)).toBe(true);
+  expect(await alone.find(true)).toBe('lost');
   isHere = true;
-  expect(await alone.isLost(true)).toBe(false);
+  expect(await alone.find(true)).toBe('here');
   expect(steps).toEqual([]);
 });

@@ -6,6 +6,8 @@
  * on the run before another server did, its files are from an earlier time. Continuing with them would silently undo
  * what the run did elsewhere. So they are deleted, and the run is told that its workspace is empty. That is recorded
  * before the run is told, so that the next owner does not find files that the run was told are gone.
+ *
+ * The sandbox may have outdated files, too: what a killed server had in a far container is gone, and those from before are here.
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import type { Lease } from '../journal/journal.ts';
@@ -18,10 +20,13 @@ export interface SharedPlaces {
 }
 
 export interface RunWorkspaceOptions {
-  backend: Pick<ToolBackend, 'openWorkspace' | 'discard'>;
+  backend: Pick<ToolBackend, 'openWorkspace' | 'isReverted' | 'discard'>;
   /** Undefined if no other server can have worked on the run. */
   shared: SharedPlaces | undefined;
 }
+
+/** `reverted`: older files than those of the last calls are here, if any. `lost`: none are. */
+export type FoundWorkspace = 'here' | 'reverted' | 'lost';
 
 export class RunWorkspace {
   readonly #lease: Lease;
@@ -45,16 +50,17 @@ export class RunWorkspace {
     return this.#placing ?? Promise.resolve();
   };
 
-  /** Whether the files of the run are missing here. `used`: whether its calls have worked with any. */
-  async isLost(used: boolean): Promise<boolean> {
+  /** What is here of the files of the run. `used`: whether its calls have worked with any. */
+  async find(used: boolean): Promise<FoundWorkspace> {
     const { backend, shared } = this.#options;
     const { runId } = this.#lease;
     const place = await shared?.places.locate(runId);
     const isHere = (await backend.openWorkspace(runId)) !== undefined;
     const isElsewhere = place !== undefined && place.serverId !== shared?.serverId;
-    if (!isElsewhere && (isHere || !used)) return false;
+    if (!isElsewhere && (await backend.isReverted(runId))) return 'reverted';
+    if (!isElsewhere && (isHere || !used)) return 'here';
     if (isHere) await backend.discard(runId);
     await this.place();
-    return true;
+    return 'lost';
   }
 }

@@ -27,7 +27,7 @@ import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { CheckpointMaker } from '../checkpoints/checkpoint-maker.ts';
-import { BACKENDS } from '../config/backends.ts';
+import { LostSlots } from '../checkpoints/lost-slots.ts';
 import { type Config, ConfigError } from '../config/index.ts';
 import { settings } from '../config/settings.ts';
 import type { Toolbox } from '../engine/run-worker.ts';
@@ -205,10 +205,13 @@ export class Workbench {
     place.isPreparing = unprepared;
     this.#worked.set(runId, place);
     const checkpoints = this.#config.checkpoints ? this.#checkpoints(runId, last, blobs) : undefined;
-    const { filesTravel } = BACKENDS[this.#config.backend];
-    const tools = this.#ownTools(
-      createSandboxCall(this.#executor, runId, { before: place.place, filesTravel }),
-    );
+    const lostSlots = new LostSlots(runId, { executor: this.#executor, checkpoints });
+    const before = async () => {
+      await lostSlots.settled();
+      await place.place();
+    };
+    const recover = lostSlots.recover.bind(lostSlots);
+    const tools = this.#ownTools(createSandboxCall(this.#executor, runId, { before, recover }));
     const usesWorkspace = (name: string): boolean =>
       name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
     return {
@@ -241,19 +244,20 @@ export class Workbench {
           await this.#mounts.mount(directory, { runId, owner: claim.run.owner, isUnfinished });
           place.isPreparing = false;
         },
-        recover: async (conversation, prepared, checkpoint, signal) => {
+        recover: async (conversation, prepared, signal) => {
           const used =
             prepared ||
             conversation.some(
               (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
             );
-          const lost = await place.isLost(used);
+          const found = await place.find(used);
+          const lost = found === 'reverted' ? 'sandbox' : 'machine';
           // A workspace that is neither here nor missed was to be restored by an owner that did not get that far.
-          if (checkpoint !== undefined && (await this.openWorkspace(runId)) === undefined) {
-            const restored = await checkpoints?.restore(checkpoint, signal);
-            if (restored !== undefined) return { kind: 'restored', pos: checkpoint.upto, ...restored };
+          if (found === 'reverted' || (await this.openWorkspace(runId)) === undefined) {
+            const restored = await checkpoints?.restoreLast(signal);
+            if (restored !== undefined) return { kind: 'restored', lost, ...restored };
           }
-          return { kind: lost ? 'lost' : 'here' };
+          return { kind: found };
         },
         checkpoint: async (upto, origin, signal) => checkpoints?.make(upto, origin, signal),
         blobsOf: async (checkpoint) => checkpoints?.blobsOf(checkpoint),

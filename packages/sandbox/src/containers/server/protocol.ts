@@ -210,6 +210,7 @@ export const parseToolResult = shape<ToolResult>({
         invalid_request: true,
       }),
     ),
+    files_after_loss: optional(oneOf<'kept' | 'reverted'>({ kept: true, reverted: true })),
     process: optional(parseProcess),
     processes: optional(listOf(parseProcess)),
   }),

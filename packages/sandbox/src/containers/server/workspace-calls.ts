@@ -198,6 +198,7 @@ const errorCode = oneOf<SandboxErrorCode>({
   precondition_failed: true,
   workspace_full: true,
   workspace_not_removed: true,
+  workspace_reverted: true,
   snapshot_damaged: true,
 });
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Slot, ToolExecutor } from '@talaria/sandbox';
+import { type ExecutionResult, type Slot, ToolExecutor } from '@talaria/sandbox';
 import { LocalBackend } from '@talaria/sandbox/local';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSandboxCall, type SandboxCall } from './sandbox-call.ts';
@@ -45,14 +45,22 @@ test('a sandbox that is down is an outcome, and one that is up again serves the 
   expect(await bash('echo up')).toMatchObject({ output: 'up\n', isError: false });
 });
 
-test('where files are lost with their sandbox, the model is told so', async () => {
-  const call = createSandboxCall(executor, 'run_1', { filesTravel: true });
-  const { slotId } = await executor.execute('run_1', 'bash', { command: 'true' });
-  await backend.release({ slotId } as Slot);
-  const { output } = await call('bash', { command: 'true' }, signal);
-  expect(output).toContain('what was changed since then is lost');
-  expect(output).not.toContain('are kept');
-});
+test.each(['gone', 'oom'] as const)(
+  'files that are lost with their sandbox are recovered, and the outcome says what they are: %s',
+  async (failure) => {
+    const result: ExecutionResult = {
+      ...{ success: false, output: '', error: 'It died.', executionId: 'exec_1', slotId: 'slot_1' },
+      metadata: { duration_s: 0, timed_out: false, truncated: false, failure, files_after_loss: 'reverted' },
+    };
+    const lossy = { execute: async () => result } as Partial<ToolExecutor> as ToolExecutor;
+    const restored = { kind: 'restored', pos: 3, omitted: 0, lost: 'sandbox' } as const;
+    const recover = async (slotId: string) => (slotId === 'slot_1' ? restored : expect.unreachable());
+    const outcome = await createSandboxCall(lossy, 'run_1', { recover })('bash', { command: 'true' }, signal);
+    expect(outcome).toMatchObject({ isError: true, workspace: restored });
+    expect(outcome.output).toMatch(/^It died\.\nThe sandbox of this run was lost/);
+    expect(outcome.output).not.toContain('are kept');
+  },
+);
 
 test('when the slot is lost the model is told, and goes on in a new one with its files', async () => {
   await bash('echo kept > note');

@@ -1,15 +1,13 @@
 /** Calls a tool of the sandbox for a run and turns the result into text for the model. */
 import type { ExecutionResult, ToolExecutor } from '@talaria/sandbox';
+import type { RecoveredWorkspace } from '../workspace-news.ts';
 import type { ToolOutcome } from './tool.ts';
 
-const FILES_KEPT = 'The files in the workspace are kept';
-const FILES_REVERTED =
-  'The files in the workspace are those from when the sandbox was opened, and what was changed since then is lost';
-
-const replaced = (files: string) =>
-  'The sandbox of this run was lost while it had this call, and is replaced with the next one. ' +
-  `${files}; processes are gone, and so may be what stateful commands had left. The call may have run completely, partly ` +
-  'or not at all: check the state before you repeat it.';
+const REPLACED =
+  'The sandbox of this run was lost while it had this call, and is replaced with the next one. Processes are gone, and so may ' +
+  'be what stateful commands had left. The call may have run completely, partly or not at all: check the state before you ' +
+  'repeat it.';
+const FILES_KEPT = 'The files in the workspace are kept.';
 
 export type SandboxCall = (
   tool: string,
@@ -21,29 +19,34 @@ export type SandboxCall = (
 export interface SandboxCallOptions {
   /** What has to be done before a call can have an effect. */
   before?(): Promise<void>;
-  /** The files are in the sandbox while the run works, and are lost with it. */
-  filesTravel?: boolean;
+  /** Restores the files that were lost with this slot, as far as possible, before the next call. */
+  recover?(slotId: string, signal: AbortSignal): Promise<RecoveredWorkspace>;
 }
 
 export function createSandboxCall(
   executor: ToolExecutor,
   runId: string,
-  { before, filesTravel = false }: SandboxCallOptions = {},
+  { before, recover }: SandboxCallOptions = {},
 ): SandboxCall {
   return async (tool, args, signal, timeoutS) => {
     await before?.();
-    return toOutcome(await executor.execute(runId, tool, args, { signal, timeoutS }), filesTravel);
+    const result = await executor.execute(runId, tool, args, { signal, timeoutS });
+    if (result.metadata.files_after_loss !== 'reverted') return toOutcome(result);
+    const workspace = (await recover?.(result.slotId, signal)) ?? { kind: 'reverted' };
+    return toOutcome(result, workspace);
   };
 }
 
-function toOutcome(result: ExecutionResult, filesTravel: boolean): ToolOutcome {
-  const { exit_code: exitCode, failure } = result.metadata;
+function toOutcome(result: ExecutionResult, workspace?: RecoveredWorkspace): ToolOutcome {
+  const { exit_code: exitCode, failure, files_after_loss: filesAfterLoss } = result.metadata;
   const parts = [result.output];
   if (result.error !== '') parts.push(result.error);
   else if (exitCode !== undefined && exitCode !== 0) parts.push(`[exit code ${exitCode}]`);
-  if (failure === 'gone') parts.push(replaced(filesTravel ? FILES_REVERTED : FILES_KEPT));
+  if (failure === 'gone' || filesAfterLoss !== undefined)
+    parts.push(workspace === undefined ? `${REPLACED} ${FILES_KEPT}` : REPLACED);
   parts.push(wayToTheRest(result));
-  return { output: parts.filter((part) => part !== '').join('\n'), isError: !result.success, exitCode };
+  const output = parts.filter((part) => part !== '').join('\n');
+  return { output, isError: !result.success, exitCode, workspace };
 }
 
 function wayToTheRest({ metadata }: ExecutionResult): string {

@@ -4,6 +4,7 @@
  */
 import { InvalidArguments } from '@talaria/sandbox/tools';
 import type { ToolDefinition } from '../model/model.ts';
+import type { RecoveredWorkspace } from '../workspace-news.ts';
 import { oneLine } from './one-line.ts';
 
 export interface ToolOutcome {
@@ -11,6 +12,8 @@ export interface ToolOutcome {
   output: string;
   isError: boolean;
   exitCode?: number | undefined;
+  /** What became of the files, if the call lost its sandbox with them. */
+  workspace?: RecoveredWorkspace | undefined;
 }
 
 export interface PreparedCall {

@@ -184,20 +184,31 @@ export class TextView implements RunView {
     const { screen, style, verbose } = this.#options;
     const preview = this.#activity.complete(event);
     this.#lines(completedToolLines(event, preview, { style, verbose, columns: screen.columns }));
+    if (event.workspace_lost || event.workspace_restored) {
+      screen.line(style.careful('↻ The sandbox was lost, and the run continues'));
+      this.#tellFiles(event);
+    }
     screen.refresh();
   }
 
+  /** After the files of a run were lost with its machine or its sandbox. */
+  #tellFiles(event: EventOf<'run.resumed'> | EventOf<'tool.completed'>): void {
+    const { workspace_lost, workspace_restored, workspace_as_of_seq } = event;
+    const { screen, style } = this.#options;
+    if (workspace_lost) screen.line(style.careful('  in a new workspace, without the files it had made'));
+    if (workspace_restored) {
+      const older = workspace_as_of_seq === undefined ? '' : ', but for what its last tool calls changed';
+      screen.line(style.careful(`  in a new workspace, with the files it had made${older}`));
+    }
+  }
+
   #resume(event: EventOf<'run.resumed'>): void {
-    const { discard_from_seq, workspace_lost, workspace_restored, workspace_as_of_seq } = event;
+    const { discard_from_seq } = event;
     const { screen, style, answer } = this.#options;
     const dropped = discard_from_seq === undefined ? '' : this.#text.discardFrom(discard_from_seq);
     const start = fit(safeLine(dropped), VOID_COLUMNS);
     screen.line(style.careful('↻ The server was restarted and the run continues'));
-    if (workspace_lost) screen.line(style.careful('  on another machine, without the files it had made'));
-    if (workspace_restored) {
-      const older = workspace_as_of_seq === undefined ? '' : ', but for what its last tool calls changed';
-      screen.line(style.careful(`  on another machine, with the files it had made${older}`));
-    }
+    this.#tellFiles(event);
     if (start !== '' && answer === undefined) {
       screen.line(style.careful(`  What it said since “${start}” is void and comes again:`));
     }

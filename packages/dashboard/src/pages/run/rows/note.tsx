@@ -25,9 +25,9 @@ function resumed(event: EventOf<'run.resumed'>): string {
   const repeated =
     event.discard_from_seq === undefined ? '' : ' The model repeats the step that was cut off.';
   const files = event.workspace_lost
-    ? ' It continues on another machine, without the files it had made.'
+    ? ' It continues in a new workspace, without the files it had made.'
     : event.workspace_restored
-      ? ` It continues on another machine, with its files${event.workspace_as_of_seq === undefined ? '' : ` as they were after event ${event.workspace_as_of_seq}`}.`
+      ? ` It continues in a new workspace, with its files${event.workspace_as_of_seq === undefined ? '' : ` as they were after event ${event.workspace_as_of_seq}`}.`
       : '';
   return `The server was restarted, and the run continues.${repeated}${files}`;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LogRecord } from '../journal/records.ts';
-import { outcomesOf, workspaceNews } from './recovered-workspace.ts';
+import { Progress } from './progress.ts';
+import { workspaceNews } from './workspace-news.ts';
 
 const usesWorkspace = ({ tool }: { tool: string }) => tool !== 'todo';
 
@@ -17,14 +18,27 @@ function logOf(...calls: { tool?: string; interrupted?: boolean }[]): LogRecord[
   ]);
 }
 
-const restored = (pos: number, log: LogRecord[], omitted = 0) =>
-  workspaceNews({ kind: 'restored', pos, omitted }, outcomesOf(log), usesWorkspace);
+const outcomesOf = (log: LogRecord[]) => Progress.replay(log).outcomes;
+
+const restored = (pos: number, log: LogRecord[], omitted = 0, lost: 'machine' | 'sandbox' = 'machine') =>
+  workspaceNews({ kind: 'restored', pos, omitted, lost }, outcomesOf(log), usesWorkspace);
 
 test('files that are still in place cause no notice, and lost files do', () => {
   expect(workspaceNews({ kind: 'here' }, outcomesOf(logOf({})), usesWorkspace)).toEqual({ payload: {} });
   const lost = workspaceNews({ kind: 'lost' }, outcomesOf(logOf({})), usesWorkspace);
   expect(lost.payload).toEqual({ workspace_lost: true });
   expect(lost.notice).toContain('the workspace is empty now');
+});
+
+test('files that were lost with the sandbox are not said to come from another machine', () => {
+  const { payload, notice } = restored(3, logOf({}, {}), 0, 'sandbox');
+  expect(payload).toEqual({ workspace_restored: true });
+  expect(notice).toMatch(
+    /^The files of the workspace were lost with the sandbox and restored, as they were after the last/,
+  );
+  const reverted = workspaceNews({ kind: 'reverted' }, outcomesOf(logOf({})), usesWorkspace);
+  expect(reverted.payload).toEqual({ workspace_lost: true });
+  expect(reverted.notice).toContain('Those from when that sandbox was opened');
 });
 
 test('a snapshot after the last call has all files', () => {

@@ -1,31 +1,27 @@
 /**
- * What happened to the files of a run that continues after its owner was lost, as text for the model and for clients.
+ * What happened to the files of a run that lost its owner or its sandbox, as text for the model and for clients.
  */
 import type { EventPayload } from '@talaria/protocol';
-import type { LogRecord } from '../journal/records.ts';
+import type { CallOutcome } from './progress.ts';
 
 /**
  * - `here`: the workspace is in place, or there was none.
  * - `lost`: it was on another machine, and is empty now.
- * - `restored`: it was on another machine, and its files are here as they were at this position of the log.
+ * - `reverted`: its files were lost with its sandbox, and those from when that was opened are here.
+ * - `restored`: its files are here as they were at this position of the log.
  */
 export type RecoveredWorkspace =
   | { kind: 'here' }
   | { kind: 'lost' }
+  | { kind: 'reverted' }
   | {
       kind: 'restored';
       pos: number;
       /** How many entries could not be saved. */
       omitted: number;
+      /** What was lost. The other one is still there. */
+      lost: 'machine' | 'sandbox';
     };
-
-/** A call with a recorded outcome. */
-export interface CallOutcome {
-  pos: number;
-  seq: number;
-  tool: string;
-  toolCallId: string;
-}
 
 export interface WorkspaceNews {
   payload: Pick<EventPayload<'run.resumed'>, 'workspace_lost' | 'workspace_restored' | 'workspace_as_of_seq'>;
@@ -35,23 +31,11 @@ export interface WorkspaceNews {
 const LOST =
   'The machine this run worked on is gone, and with it the files of its workspace: the workspace is empty now. ' +
   'Make again what you still need.';
+const REVERTED =
+  'The files of the workspace were lost with the sandbox. Those from when that sandbox was opened are there now, if there were ' +
+  'any: look at the files before you rely on them, and make again what you still need.';
+const FILES_RESTORED = 'The files of the workspace were lost with the sandbox and restored';
 const NOT_BROUGHT = 'What was in /tmp, and what the shell remembered (its directory, variables), was not.';
-
-/** Without interrupted calls: the model knows that those may have changed nothing. */
-export function outcomesOf(log: readonly LogRecord[]): CallOutcome[] {
-  return log.flatMap((record) =>
-    record.event === 'tool.completed' && record.seq !== null && record.private.interrupted !== true
-      ? [
-          {
-            pos: record.pos,
-            seq: record.seq,
-            tool: record.public.tool,
-            toolCallId: record.public.tool_call_id,
-          },
-        ]
-      : [],
-  );
-}
 
 export function workspaceNews(
   recovered: RecoveredWorkspace,
@@ -60,7 +44,8 @@ export function workspaceNews(
 ): WorkspaceNews {
   if (recovered.kind === 'here') return { payload: {} };
   if (recovered.kind === 'lost') return { payload: { workspace_lost: true }, notice: LOST };
-  const { pos, omitted } = recovered;
+  if (recovered.kind === 'reverted') return { payload: { workspace_lost: true }, notice: REVERTED };
+  const { pos, omitted, lost } = recovered;
   const changes = outcomes.filter(usesWorkspace);
   const missing = changes.filter((outcome) => outcome.pos > pos).length;
   return {
@@ -68,20 +53,19 @@ export function workspaceNews(
       workspace_restored: true,
       ...(missing === 0 ? {} : { workspace_as_of_seq: changes.at(-1 - missing)?.seq ?? 0 }),
     },
-    notice: restoredNotice(missing, omitted),
+    notice: restoredNotice(lost, missing, omitted),
   };
 }
 
-function restoredNotice(missing: number, omitted: number): string {
-  const sentences = ['This run continues on another machine.'];
+function restoredNotice(lost: 'machine' | 'sandbox', missing: number, omitted: number): string {
+  const sentences = lost === 'machine' ? ['This run continues on another machine.'] : [];
+  const files = lost === 'machine' ? 'The files of its workspace were brought there' : FILES_RESTORED;
   if (missing === 0) {
-    sentences.push(
-      'The files of its workspace were brought there, as they were after the last tool call that completed.',
-    );
+    sentences.push(`${files}, as they were after the last tool call that completed.`);
   } else {
     const calls = missing === 1 ? 'completed tool call' : `${missing} completed tool calls`;
     sentences.push(
-      `The files of its workspace were brought there, without what your last ${calls} that worked with files changed in them.`,
+      `${files}, without what your last ${calls} that worked with files changed in them.`,
       'Look at the files before you rely on them.',
     );
   }
