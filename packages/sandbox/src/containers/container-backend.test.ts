@@ -120,11 +120,34 @@ describe('a workspace in a container', () => {
     expect(await next.isReverted('run')).toBe(false);
   });
 
+  test('comes back only within its limit, also if it took less in the container', async () => {
+    const limits = { workspaceBytes: 20_000_000 };
+    await using fixture = await start({ workspacesOn: 'container' }, { limits });
+    const { backend, bash, base } = fixture;
+    const slot = await backend.acquire('run');
+    expect(await bash(slot, 'truncate -s 15M one two')).toMatchObject({ success: true });
+    await expect(backend.release(slot)).rejects.toMatchObject({
+      code: 'slot_not_closed',
+      message: expect.stringContaining('The snapshot is over 20000000 bytes'),
+    });
+    await expect.poll(() => backend.isReverted('run')).toBe(true);
+    expect(await readdir(join(base, 'workspaces'))).toEqual(['.sandbox']);
+  });
+
   test('of nobody is never missed', async () => {
     await using fixture = await start({ workspacesOn: 'container' });
     await fixture.backend.acquire();
     expect(await readdir(join(fixture.base, 'workspaces/.sandbox/away'))).toEqual([]);
   });
+});
+
+test('the server inside opens no debugger for a command that signals it', async () => {
+  await using fixture = await start({ workspacesOn: 'container' });
+  const { backend, driver, bash } = fixture;
+  const slot = await backend.acquire('run');
+  await driver.signal(slot.containerId, 'SIGUSR1');
+  expect((await bash(slot, 'echo alive')).output).toBe('alive\n');
+  expect((await driver.examine(slot.containerId)).printed).toBe('');
 });
 
 test('files that are read from a container when it ends have changed, and nothing else failed', async () => {

@@ -196,7 +196,7 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
     const { onTrouble = () => {} } = this.#options;
     const host = await HostDirectory.open(workspaces.baseDir, this.#driver.name);
     try {
-      const places = placesFor(this.#driver, workspaces);
+      const places = placesFor(this.#driver, workspaces, this.#options);
       await sweep({ driver: this.#driver, host, places, knows: () => false, onTrouble });
     } finally {
       await host.close();

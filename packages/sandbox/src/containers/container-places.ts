@@ -12,6 +12,7 @@
  * to it: its /tmp, and the state of its shell. A checkpoint is replaced as a whole or not at all. A note on disk says that
  * a workspace is in a container, so that also the next process knows that what it finds is older.
  */
+import type { Readable } from 'node:stream';
 import { SandboxError } from '../errors.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
@@ -30,11 +31,17 @@ interface Inside {
 
 export class ContainerPlaces implements WorkspacePlaces {
   readonly #kept: Workspaces;
+  readonly #maxBytes: number;
   readonly #digests = new Digests();
   readonly #inside = new Map<string, Inside>();
 
-  constructor(kept: Workspaces) {
+  /**
+   * `maxBytes`: what a workspace, and what is beside it, may take on this machine. In its container it may take less: a sparse
+   * file, and each further name of a file, has its whole size here.
+   */
+  constructor(kept: Workspaces, maxBytes: number) {
     this.#kept = kept;
+    this.#maxBytes = maxBytes;
   }
 
   async find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined> {
@@ -128,9 +135,10 @@ export class ContainerPlaces implements WorkspacePlaces {
     const inside = this.#inside.get(name);
     const packed = await inside?.workspace.pack('workspace');
     if (!inside || !packed || note.nobodys) return;
-    await this.#kept.replace(name, (dir) => restoreTree(dir, packed));
+    const unpack = (bytes: Readable) => (dir: string) => restoreTree(dir, bytes, undefined, this.#maxBytes);
+    await this.#kept.replace(name, unpack(packed));
     const state = note.trustedState ? await inside.workspace.pack('state') : undefined;
-    if (state) await this.#kept.replaceState(name, (dir) => restoreTree(dir, state));
+    if (state) await this.#kept.replaceState(name, unpack(state));
   }
 
   async takeOutAll({ path }: ContainerDirectory): Promise<void> {

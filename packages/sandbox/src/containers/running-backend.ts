@@ -63,7 +63,7 @@ export class RunningBackend {
     resources.defer(() => workspaces.close());
     const host = await HostDirectory.open(workspaces.baseDir, driver.name);
     resources.defer(() => host.close());
-    const places = placesFor(driver, workspaces);
+    const places = placesFor(driver, workspaces, options);
     const sweepAll = (knows: (name: string) => boolean) => sweep({ driver, host, places, knows, onTrouble });
     await sweepAll(() => false);
 

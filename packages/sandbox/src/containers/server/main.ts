@@ -14,6 +14,9 @@ export interface ContainerServerConfig {
   version?: string;
 }
 
+// Node answers this signal by opening a debugger, and commands in the container may be able to send it.
+process.on('SIGUSR1', () => {});
+
 const [, , first = '', second = ''] = process.argv;
 // Each loads what it needs: a relay is there in a third of the time that the server takes.
 if (first === 'relay') await import('../relay/relay.ts').then(({ relay }) => relay(second));

@@ -10,6 +10,7 @@ import type {
 import type { CapturedPath, CaptureOptions, ReadFilesOptions, WorkspaceCapture } from '../../captures.ts';
 import { SandboxError } from '../../errors.ts';
 import type { SnapshotOptions } from '../../snapshots.ts';
+import { fromBytes, limited } from '../../workspace/artifacts/archive.ts';
 import { takeSnapshot } from '../../workspace/snapshots/take-snapshot.ts';
 import type { WorkspaceView } from '../../workspace/workspace-view.ts';
 import type { StagedFile, StagedTree } from '../../workspace/writing/staging.ts';
@@ -79,8 +80,11 @@ export class RemoteWorkspace implements WorkspaceView, WorkspaceReader, Writable
 
   async archive(path: string, { signal, ...options }: ArchiveOptions = {}): Promise<Readable> {
     const stream = await this.#stream({ ...this.#call('archive'), path, ...options }, signal);
-    if (stream) return stream;
-    throw new ProtocolError('an archive has no bytes');
+    if (!stream) throw new ProtocolError('an archive has no bytes');
+    const { maxBytes } = options;
+    if (maxBytes === undefined) return stream;
+    // The server inside counts, too, but what a container says is not trusted.
+    return fromBytes(limited(stream, maxBytes, 'The archive'), () => stream.destroy());
   }
 
   async open(path: string): Promise<ArtifactFile> {
@@ -200,7 +204,8 @@ function readable(talk: Conversation, signal?: AbortSignal, request?: FileReques
   async function* bytes(): AsyncGenerator<Buffer, void> {
     try {
       if (request) await talk.send(request);
-      yield* bytesOf(partsOf(talk));
+      const bytes = bytesOf(partsOf(talk));
+      yield* request?.want === 'bytes' ? atMost(request.end - request.start, bytes) : bytes;
     } catch (error) {
       if (!(error instanceof ServerLost)) throw error;
       const text = 'The container ended while its files were read; try again.';
@@ -211,6 +216,15 @@ function readable(talk: Conversation, signal?: AbortSignal, request?: FileReques
   // Not in the generator: one that was never started runs no `finally`.
   stream.once('close', () => talk.close());
   return signal ? addAbortSignal(signal, stream) : stream;
+}
+
+async function* atMost(count: number, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  let left = count;
+  for await (const chunk of bytes) {
+    left -= chunk.length;
+    if (left < 0) throw new ProtocolError(`more than the ${count} bytes of a file that were asked for`);
+    yield chunk;
+  }
 }
 
 async function* partsOf(talk: Conversation): AsyncGenerator<Part, void> {

@@ -3,9 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LocalBackend } from '../../local/local-backend.ts';
 import { MAX_FRAME_BYTES, type ToolResult } from './protocol.ts';
+import { RemoteWorkspace } from './remote-workspace.ts';
 import { SandboxClient, ServerLost } from './sandbox-client.ts';
 import { SandboxServer } from './sandbox-server.ts';
 
@@ -320,6 +322,20 @@ describe('a client and an untrusted server', () => {
     const attach = (connection: Socket) => connection.write(`${ATTACHED}\n{"pong":0}\n`);
     const client = await SandboxClient.attach(await serve({ attach }), never);
     await expect.poll(() => client.lost.aborted).toBe(true);
+  });
+
+  test('files come with no more bytes than were asked for, whatever the server sends', async () => {
+    const data = `${JSON.stringify({ data: Buffer.alloc(1_000).toString('base64') })}\n`;
+    const archive = (connection: Socket) => connection.write(`{"answer":true}\n${data.repeat(3)}`);
+    const file = (connection: Socket) =>
+      connection.write(`{"answer":{"path":"x","size":1500,"modifiedAt":0}}\n${data.repeat(2)}`);
+    const client = await SandboxClient.attach(await serve({ attach: wellBehaved, archive, file }), never);
+    const workspace = new RemoteWorkspace(client, 'x');
+    const packed = await workspace.archive('.', { maxBytes: 2_500 });
+    await expect(buffer(packed)).rejects.toMatchObject({ code: 'artifact_too_large' });
+    await using opened = await workspace.open('x');
+    await expect(buffer(opened.stream())).rejects.toThrow('more than the 1500 bytes');
+    client.detach();
   });
 
   test('an answer far over the limit of an output loses the server', async () => {

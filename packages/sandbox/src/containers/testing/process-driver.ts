@@ -136,6 +136,11 @@ export class ProcessDriver implements ContainerDriver {
     kill(Number.parseInt((await this.#read(name))?.token ?? '', 10));
   }
 
+  /** For tests: as a command inside could. */
+  async signal(name: string, signal: NodeJS.Signals): Promise<void> {
+    process.kill(Number.parseInt((await this.#read(name))?.token ?? '', 10), signal);
+  }
+
   #placesOf({ name, directory }: ContainerRequest): { runDir: string; workspacesDir: string } {
     if (this.workspaces.on === 'host') return directory;
     return { runDir: this.#at(name, 'run'), workspacesDir: this.#at(name, 'workspaces') };

@@ -24,7 +24,9 @@ export function archiveTree(open: OpenTree, options: ArchiveOptions = {}): Reada
   requireCount('maxEntries', maxEntries);
   const packed = pack(open, format, maxEntries);
   const stream =
-    maxBytes === undefined ? packed : fromBytes(limited(packed, maxBytes), () => packed.destroy());
+    maxBytes === undefined
+      ? packed
+      : fromBytes(limited(packed, maxBytes, 'The archive'), () => packed.destroy());
   return signal === undefined ? stream : addAbortSignal(signal, stream);
 }
 
@@ -95,11 +97,16 @@ export async function* gathered(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
   if (size > 0) yield Buffer.concat(small);
 }
 
-async function* limited(stream: Readable, maxBytes: number): AsyncGenerator<Buffer, void> {
+/** Fails with `artifact_too_large` before it yields more. */
+export async function* limited(
+  stream: Readable,
+  maxBytes: number,
+  what: string,
+): AsyncGenerator<Buffer, void> {
   let total = 0;
   for await (const chunk of stream) {
     total += chunk.length;
-    if (total > maxBytes) throw tooLarge(`The archive is over ${maxBytes} bytes`);
+    if (total > maxBytes) throw tooLarge(`${what} is over ${maxBytes} bytes`);
     yield chunk;
   }
 }

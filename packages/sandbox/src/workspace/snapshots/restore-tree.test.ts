@@ -30,7 +30,9 @@ afterEach(() => rmSync(base, { recursive: true }));
 
 type Made = Pick<TreeEntry, 'type'> & { name: string; text?: string; mode?: number };
 
-async function restore(...made: Made[]) {
+const restore = (...made: Made[]) => restoreWithin(undefined, ...made);
+
+async function restoreWithin(maxBytes: number | undefined, ...made: Made[]) {
   async function* entries(): AsyncGenerator<TreeEntry, void> {
     for (const { name, type, text = '', mode = 0o644 } of made) {
       const content = Buffer.from(text);
@@ -47,8 +49,14 @@ async function restore(...made: Made[]) {
   async function* packed() {
     yield zstdCompressSync(Buffer.concat(bytes));
   }
-  return await restoreTree(root, packed());
+  return await restoreTree(root, packed(), undefined, maxBytes);
 }
+
+test('a snapshot that unpacks to more than it may is refused, however small it is', async () => {
+  const zeros = { name: 'zeros', type: 'file', text: '\0'.repeat(1_000_000) } as const;
+  await expect(restoreWithin(100_000, zeros)).rejects.toMatchObject({ code: 'artifact_too_large' });
+  expect(await restoreWithin(1_100_000, { ...zeros, name: 'more' })).toEqual({ entries: 1, omitted: 0 });
+});
 
 test('entries below a link are left out, and nothing is written where the link leads', async () => {
   const outcome = await restore(
