@@ -265,3 +265,28 @@ def test_a_wrong_key_is_refused_at_the_start() -> None:
         await backend.stop()
 
     asyncio.run(run())
+
+
+def test_a_release_that_could_not_clean_its_slot_is_told_and_not_repeated() -> None:
+    async def run() -> None:
+        requests = 0
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal requests
+            requests += 1
+            await reader.readuntil(b"\r\n\r\n")
+            body = b'{"error": {"message": "not cleaned", "type": "server_error", "param": null, "code": "slot_not_closed"}}'
+            writer.write(b"HTTP/1.1 500 Internal Server Error\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with Talaria(f"http://127.0.0.1:{port}") as client:
+            with pytest.raises(APIError) as caught:
+                await SlotBackend(client).release(Slot("slot_1"))
+        server.close()
+        assert caught.value.code == "slot_not_closed"
+        assert requests == 1
+
+    asyncio.run(run())

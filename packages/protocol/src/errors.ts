@@ -201,6 +201,13 @@ export const API_ERRORS = {
     retryable: true,
     message: 'The sandbox does not work at the moment',
   },
+  slot_not_closed: {
+    status: 500,
+    type: 'server_error',
+    retryable: false,
+    message:
+      'The slot is released, but could not be cleaned: its files may be those from when it was acquired, and were not reset',
+  },
   internal_error: { status: 500, type: 'server_error', retryable: false, message: 'Internal server error' },
 } as const satisfies Record<string, ApiErrorEntry>;
 

@@ -59,10 +59,13 @@ class Slots:
                     yield int(data["index"]), data["result"]
         raise ConnectionLost("The stream ended before the batch did")
 
-    async def release(self, slot_id: str, *, reset_workspace: bool = False) -> None:
-        """Repeated where its answer is lost: an id is never given out twice, so the second time finds none, or does it."""
+    async def release(self, slot_id: str, *, reset_workspace: bool = False) -> Json:
+        """
+        Repeated where its answer is lost: an id is never given out twice, so the second time finds none, or does it.
+        `files_after_loss` of the answer says which files a slot that was lost has left: `kept` or `reverted`.
+        """
         body = {"reset_workspace": reset_workspace}
-        await self._transport.json(
+        return await self._transport.json(
             "POST", f"{_path(slot_id)}/release", body=body, timeout_s=RELEASE_TIMEOUT_S, repeat=True
         )
 

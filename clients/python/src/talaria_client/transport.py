@@ -97,7 +97,7 @@ class Transport:
             except APIError as error:
                 pause_s = error.retry_after_s if error.retry_after_s is not None else backoff_s(retries)
                 refused = error.status == 429 or error.code in REFUSED_CODES
-                may_repeat = refused or (repeat and error.status >= 500)
+                may_repeat = refused or (repeat and error.status >= 500 and error.code not in DONE_CODES)
                 if not may_repeat or retries >= self._max_retries or pause_s > LONGEST_PAUSE_S:
                     raise
             retries += 1
@@ -126,6 +126,8 @@ class Transport:
             raise ConnectionLost(f"{method} {path}: {str(error) or type(error).__name__}") from error
 
 
+#: The server has done what it could; the same request finds nothing to do.
+DONE_CODES = {"slot_not_closed"}
 #: The server says that it did not begin.
 REFUSED_CODES = {"gateway_draining", "server_busy", "store_unavailable", "sandbox_unavailable"}
 

@@ -37,6 +37,8 @@ export interface SlotArtifactQuery {
 const ACQUIRE_TIMEOUT_MS = 120_000;
 /** A batch takes as long as its slowest command. */
 const EXECUTE_TIMEOUT_MS = 600_000;
+/** A container far away sends the files of the slot back first. */
+const RELEASE_TIMEOUT_MS = 600_000;
 const PATH = '/v1/slots';
 
 export class Slots {
@@ -91,7 +93,8 @@ export class Slots {
   /** Ends what runs in the slot. The files of a trajectory are kept for a while unless they are reset. */
   release(slotId: string, params: ReleaseSlotParams = {}, options?: RequestOptions): Promise<SlotReleased> {
     const path = `${PATH}/${segment(slotId)}/release`;
-    return this.#transport.json<SlotReleased>({ method: 'POST', path, body: params, repeat: false }, options);
+    const call = { method: 'POST', path, body: params, timeout: RELEASE_TIMEOUT_MS, repeat: false } as const;
+    return this.#transport.json<SlotReleased>(call, options);
   }
 
   /** The slots of this key. */

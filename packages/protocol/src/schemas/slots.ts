@@ -37,6 +37,13 @@ export const ExecuteSlotsRequestSchema = Type.Object({
   ),
 });
 
+const FilesAfterLoss = Type.Optional(
+  Type.String({
+    description:
+      'Present if the container of the slot died. kept: the files are as the calls left them; reverted: as they were when the slot was acquired',
+  }),
+);
+
 export const SlotResultSchema = Type.Object({
   success: Type.Boolean(),
   output: Type.String(),
@@ -56,12 +63,7 @@ export const SlotResultSchema = Type.Object({
         description: 'timeout, aborted, oom, disk_full, gone, backend_down or invalid_request',
       }),
     ),
-    files_after_loss: Type.Optional(
-      Type.String({
-        description:
-          'Present if the container of the slot died. kept: the files are as the calls left them; reverted: as they were when the slot was acquired',
-      }),
-    ),
+    files_after_loss: FilesAfterLoss,
   }),
 });
 
@@ -77,7 +79,11 @@ export const ReleaseSlotRequestSchema = Type.Object({
   reset_workspace: Type.Optional(Type.Boolean({ description: 'Whether to delete the files' })),
 });
 
-export const SlotReleasedSchema = Type.Object({ id: Type.String(), released: Type.Literal(true) });
+export const SlotReleasedSchema = Type.Object({
+  id: Type.String(),
+  released: Type.Literal(true),
+  files_after_loss: FilesAfterLoss,
+});
 
 export const SlotListSchema = Type.Object({
   object: Type.Literal('list'),

@@ -1,4 +1,5 @@
 import type { Slot } from '@talaria/protocol';
+import { SandboxError } from '@talaria/sandbox';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClientSlots, type ClientSlotsOptions } from './client-slots.ts';
 import { FakeBackend } from './testing.ts';
@@ -262,6 +263,37 @@ describe('releasing', () => {
     await vi.advanceTimersByTimeAsync(KEEP_MS / 2);
     expect(backend.workspaces.size).toBe(1);
     await vi.advanceTimersByTimeAsync(KEEP_MS);
+    expect(backend.workspaces.size).toBe(0);
+  });
+
+  test('tells which files a slot that was lost has left', async () => {
+    for (const [failure, reverted] of [
+      ['gone', true],
+      ['gone', false],
+      [undefined, false],
+    ] as const) {
+      const { id } = await acquire('ada', 'task-1');
+      const [workspace] = backend.held.keys();
+      const batch = execute('ada', [id]);
+      backend.calls.pop()!.end({ success: false, ...(failure && { failure }) });
+      await batch;
+      if (reverted) backend.reverted.add(workspace!);
+      else backend.reverted.clear();
+      const files = failure && (reverted ? 'reverted' : 'kept');
+      expect(await slots.release('ada', id, { resetWorkspace: false })).toEqual(
+        files ? { files_after_loss: files } : {},
+      );
+    }
+  });
+
+  test('deletes later what could not be deleted, and gives the place back all the same', async () => {
+    await slots.start();
+    backend.unclosable = new SandboxError('slot_not_closed', 'It could not be cleaned.');
+    const { id } = await acquire('ada', 'task-1');
+    await code(slots.release('ada', id, { resetWorkspace: true })).toMatchObject({ code: 'slot_not_closed' });
+    expect(slots.stats('ada').held).toBe(0);
+    expect(backend.workspaces.size).toBe(1);
+    await vi.advanceTimersByTimeAsync(2 * KEEP_MS);
     expect(backend.workspaces.size).toBe(0);
   });
 

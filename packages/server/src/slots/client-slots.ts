@@ -11,7 +11,13 @@
  * - A slot in use is never idle: a batch counts from its beginning to its end.
  * - Held slots are forgotten with the process. The files of trajectories stay for a while (kept-workspaces.ts).
  */
-import { createId, type SlotResult, type Slot as SlotView, TalariaError } from '@talaria/protocol';
+import {
+  createId,
+  type SlotReleased,
+  type SlotResult,
+  type Slot as SlotView,
+  TalariaError,
+} from '@talaria/protocol';
 import type { Slot, ToolBackend } from '@talaria/sandbox';
 import { atMost } from '../basics/at-most.ts';
 import type { Log } from '../basics/log.ts';
@@ -144,7 +150,8 @@ export class ClientSlots {
         signal: options.signal,
         onResult: (result, at) => {
           const held = known[sent[at]!]!;
-          if (result.metadata.failure === 'gone') held.lost = true;
+          const { failure, files_after_loss: filesAfterLoss } = result.metadata;
+          if (failure === 'gone' || filesAfterLoss !== undefined) held.lost = true;
           settle(sent[at]!, toWireResult(result, held.id));
         },
       },
@@ -159,9 +166,20 @@ export class ClientSlots {
     }
   }
 
-  /** Ends what runs in it. The files of a trajectory stay for its next acquire unless they are reset. */
-  async release(owner: string, slotId: string, options: { resetWorkspace: boolean }): Promise<void> {
-    await this.#end(this.#existing(owner, slotId), options);
+  /**
+   * Ends what runs in it. The files of a trajectory stay for its next acquire unless they are reset. If the slot was lost, the
+   * answer says which files those are.
+   */
+  async release(
+    owner: string,
+    slotId: string,
+    options: { resetWorkspace: boolean },
+  ): Promise<Pick<SlotReleased, 'files_after_loss'>> {
+    const held = this.#existing(owner, slotId);
+    await this.#end(held, options);
+    if (!isLost(held) || isReset(held, options)) return {};
+    const isReverted = await this.#options.backend.isReverted(held.workspace);
+    return { files_after_loss: isReverted ? 'reverted' : 'kept' };
   }
 
   /** For readers of its files; throws `slot_not_found`. */
@@ -273,10 +291,16 @@ export class ClientSlots {
     await this.#giveToBackend(held, options).finally(held.giveBack);
   }
 
-  async #giveToBackend(held: Held, { resetWorkspace }: { resetWorkspace: boolean }): Promise<void> {
-    const reset = resetWorkspace || held.trajectoryId === undefined;
-    if (!reset) this.#kept.keep(held.workspace);
-    await this.#options.backend.release(held.slot, { resetWorkspace: reset });
+  async #giveToBackend(held: Held, options: { resetWorkspace: boolean }): Promise<void> {
+    const resetWorkspace = isReset(held, options);
+    if (!resetWorkspace) this.#kept.keep(held.workspace);
+    try {
+      await this.#options.backend.release(held.slot, { resetWorkspace });
+    } catch (error) {
+      // What could not be deleted now is deleted later.
+      this.#kept.keep(held.workspace);
+      throw error;
+    }
   }
 
   #ofWorkspace(workspace: string): Held | undefined {
@@ -326,6 +350,11 @@ function view({ id, trajectoryId, slot, lost }: Held): SlotView {
     workspace_dir: slot.workspaceDir,
     state: lost ? 'error' : slot.state,
   };
+}
+
+/** Nobody finds the files of a slot without a trajectory again. */
+function isReset({ trajectoryId }: Held, { resetWorkspace }: { resetWorkspace: boolean }): boolean {
+  return resetWorkspace || trajectoryId === undefined;
 }
 
 /** Its container may have died since its last call, or before its first one. */

@@ -10,6 +10,7 @@ const CODES: Partial<Record<SandboxErrorCode, ApiErrorCode>> = {
   artifact_too_large: 'artifact_too_large',
   invalid_request: 'invalid_request',
   slot_gone: 'slot_not_found',
+  slot_not_closed: 'slot_not_closed',
 };
 
 const ABOUT_PATHS: ReadonlySet<ApiErrorCode> = new Set([
@@ -18,6 +19,9 @@ const ABOUT_PATHS: ReadonlySet<ApiErrorCode> = new Set([
   'artifact_changed',
   'artifact_too_large',
 ]);
+
+/** The sandbox has other ids for slots than clients. */
+const ABOUT_SLOTS: ReadonlySet<ApiErrorCode> = new Set(['slot_not_found', 'slot_not_closed']);
 
 /** By then a container, or the daemon, may be up again. */
 const RETRY_AFTER_S = 5;
@@ -38,7 +42,7 @@ function toTalariaError(error: SandboxError, mask: (text: string) => string): Ta
   const code = CODES[error.code] ?? 'sandbox_unavailable';
   return new TalariaError(code, {
     cause: error,
-    ...(code === 'slot_not_found' ? {} : { message: mask(error.message) }),
+    ...(ABOUT_SLOTS.has(code) ? {} : { message: mask(error.message) }),
     ...(ABOUT_PATHS.has(code) && { param: 'path' }),
     ...(code === 'sandbox_unavailable' && { retryAfterS: RETRY_AFTER_S }),
   });

@@ -22,6 +22,9 @@ export class FakeBackend {
   /** Acquires wait for this. */
   gate: Promise<void> = Promise.resolve();
   broken = false;
+  /** Why no slot can be closed. */
+  unclosable: SandboxError | undefined;
+  readonly reverted = new Set<string>();
   reason = 'The daemon does not answer.';
   starts = 0;
 
@@ -53,11 +56,16 @@ export class FakeBackend {
       else this.calls.push(call);
     }
     this.held.delete(trajectoryId!);
+    if (this.unclosable) throw this.unclosable;
     if (resetWorkspace) this.workspaces.delete(trajectoryId!);
   }
 
   async discard(trajectoryId: string): Promise<void> {
     this.workspaces.delete(trajectoryId);
+  }
+
+  async isReverted(trajectoryId: string): Promise<boolean> {
+    return this.reverted.has(trajectoryId);
   }
 
   async listWorkspaces(): Promise<string[]> {

@@ -1,4 +1,5 @@
 /** What depends on the process: which role serves slots, and what a failing sandbox looks like from outside. */
+import { SandboxError } from '@talaria/sandbox';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.ts';
@@ -74,6 +75,22 @@ test('a sandbox that is down gives 503 with its reason, without secrets', async 
     code: 'sandbox_unavailable',
     message: 'The daemon refused the token ***.',
   });
+});
+
+test('a slot that could not be cleaned is an error that says so, and nothing to repeat', async () => {
+  const backend = new FakeBackend();
+  backend.unclosable = new SandboxError('slot_not_closed', 'The slot inner_1 could not be cleaned.');
+  await using http = asDisposable(serve(fakeSlots(backend)));
+  const { id } = (await http.inject({ method: 'POST', url: '/v1/slots', headers: HEADERS })).json();
+  const release = () => http.inject({ method: 'POST', url: `/v1/slots/${id}/release`, headers: HEADERS });
+  const answer = await release();
+  expect(answer.statusCode).toBe(500);
+  expect(answer.headers['retry-after']).toBeUndefined();
+  expect(answer.json().error).toMatchObject({
+    code: 'slot_not_closed',
+    message: expect.stringMatching(/^The slot is released, but/),
+  });
+  expect((await release()).statusCode).toBe(404);
 });
 
 function asDisposable<T extends { close(): PromiseLike<unknown> }>(http: T): T & AsyncDisposable {

@@ -86,8 +86,8 @@ export function installSlotRoutes(app: FastifyInstance, source: SlotSource): voi
     answer(async ({ slots }): Promise<SlotReleased> => {
       const { slot_id: id } = request.params;
       slots.expectKnown(request.owner, [{ slotId: id }]);
-      await slots.release(request.owner, id, parseReleaseSlot(parseOptionalJsonBody(request.body)));
-      return { id, released: true };
+      const options = parseReleaseSlot(parseOptionalJsonBody(request.body));
+      return { id, released: true, ...(await slots.release(request.owner, id, options)) };
     }),
   );
 
