@@ -15,6 +15,7 @@
  *   earlier capture had it, it is removed. `omitted` is complete in every capture, up to a bound; `omittedCount` counts on.
  * - While nothing runs in the slot, a capture shows the workspace at one moment. Otherwise it may show the older state of
  *   one file beside the newer one of another.
+ * - `contents` spares the caller a second reading of small files. A backend may leave out any of them.
  * - `readFiles` gives the files as they are when they are read. The caller compares the digests with those of the capture.
  */
 export interface CaptureLimits {
@@ -29,6 +30,8 @@ export interface CaptureLimits {
 export interface CaptureOptions {
   since?: string | undefined;
   limits?: CaptureLimits | undefined;
+  /** How many bytes of `contents` the caller wants, all files together. None by default. */
+  contentBytes?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -86,6 +89,8 @@ export interface WorkspaceCapture {
   entries: number;
   /** The size of all captured files together. */
   bytes: number;
+  /** The bytes of files in `changed`, by their sha256. */
+  contents?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
 /** A file in its state when it was opened. */

@@ -107,6 +107,25 @@ export function describeCaptures({
       }
     });
 
+    test('contents that are asked for are those of changed files, up to a size; a backend may give fewer', async () => {
+      await run(
+        'printf old > same; printf 1 > one; printf 1 > twin; : > nothing; head -c 5000 /dev/zero > large',
+      );
+      const wanted = { contentBytes: 100 };
+      const first = await capture(wanted);
+      const given = ({ contents = new Map() }: WorkspaceCapture) =>
+        [...contents].map(([digest, bytes]) => [digest, Buffer.from(bytes).toString()]);
+      const both = [
+        [sha256('1'), '1'],
+        [sha256('old'), 'old'],
+      ].sort();
+      expect([[], both]).toContainEqual(given(first).sort());
+      await run('printf 2 > one; touch same; rm twin');
+      const next = await capture({ ...wanted, since: first.captureId });
+      expect([[], [[sha256('2'), '2']]]).toContainEqual(given(next));
+      expect(given(await capture())).toEqual([]);
+    });
+
     test('one that it is not compared with lists everything', async () => {
       await run('echo one > file');
       const first = await capture();

@@ -32,8 +32,8 @@ export interface ViewedDirectory {
 export function viewDirectory({ place, key, workspaceDir, digests }: ViewedDirectory): WorkspaceView {
   return {
     reader: new LocalWorkspaceReader(place, workspaceDir, digests),
-    capture: async ({ since, limits = {}, signal }) => {
-      const job = { owner: key, since, limits };
+    capture: async ({ since, limits = {}, contentBytes = 0, signal }) => {
+      const job = { owner: key, since, limits, contentBytes };
       return await ignoreMissing(atPlace(place, (dir) => fileThread.capture({ dir, ...job }, signal)));
     },
     readFiles: (paths, { signal }) => fileThread.read(place(), paths.map(fromCapturedPath), signal),

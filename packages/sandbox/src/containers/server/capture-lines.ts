@@ -18,7 +18,7 @@ const MAX_LINE_BYTES = 256 * 1024;
 /** Far more than any capture before listed. */
 const MAX_REMOVED = 1_000_000;
 
-type CaptureHead = Omit<WorkspaceCapture, 'changed' | 'removed' | 'omitted'>;
+type CaptureHead = Omit<WorkspaceCapture, 'changed' | 'removed' | 'omitted' | 'contents'>;
 
 const parsePath = shape<CapturedPath>({ path: relativePath, path_bytes: optional(pathBytes) });
 const parseHead = shape<CaptureHead>({
@@ -49,7 +49,7 @@ const parseOmitted = shape<OmittedEntry>({
 });
 
 export async function* captureLines(capture: WorkspaceCapture): AsyncGenerator<Buffer, void> {
-  const { changed, removed, omitted, ...head } = capture;
+  const { changed, removed, omitted, contents, ...head } = capture;
   yield* pieces([head], 'capture');
   yield* pieces(changed, 'changed');
   yield* pieces(removed, 'removed');

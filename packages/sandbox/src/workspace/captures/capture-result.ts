@@ -8,6 +8,13 @@ export const MAX_OMITTED = 1000;
 
 export type CaptureResult = Omit<WorkspaceCapture, 'captureId'> & { tree: CapturedTree };
 
+export interface CaptureScope {
+  /** It is compared with nothing. */
+  isWhole: boolean;
+  /** How many bytes of contents are handed over. */
+  contentBytes: number;
+}
+
 /** The entries of a directory, before and now. */
 export interface Compared {
   /** Of their paths: '' in the root, else it ends with a slash. */
@@ -18,6 +25,8 @@ export interface Compared {
 
 export class CaptureInProgress {
   readonly #isWhole: boolean;
+  readonly #contents = new Map<string, Uint8Array>();
+  #contentBytesLeft: number;
   readonly #changed: WorkspaceCapture['changed'] = [];
   readonly #removed: WorkspaceCapture['removed'] = [];
   readonly #omitted: WorkspaceCapture['omitted'] = [];
@@ -25,8 +34,20 @@ export class CaptureInProgress {
   #bytes = 0;
   entries = 0;
 
-  constructor(isWhole: boolean) {
+  constructor({ isWhole, contentBytes }: CaptureScope) {
     this.#isWhole = isWhole;
+    this.#contentBytesLeft = contentBytes;
+  }
+
+  /** The size up to which the content of the next file can be handed over. */
+  get contentRoom(): number {
+    return this.#contentBytesLeft;
+  }
+
+  addContent(sha256: string, bytes: Uint8Array): void {
+    if (this.#contents.has(sha256)) return;
+    this.#contents.set(sha256, bytes);
+    this.#contentBytesLeft -= bytes.length;
   }
 
   add({ prefix, before, now }: Compared, name: string, node: TreeNode): void {
@@ -58,6 +79,7 @@ export class CaptureInProgress {
       omittedCount: this.#omittedCount,
       entries: this.entries,
       bytes: this.#bytes,
+      contents: this.#contents,
       tree,
     };
   }

@@ -38,14 +38,19 @@ interface Found {
   stats?: Stats;
 }
 
+export interface TreeCaptureOptions {
+  limits: CaptureLimits;
+  contentBytes: number;
+}
+
 export function* captureTree(
   dir: string,
   before: CapturedTree | undefined,
-  limits: CaptureLimits,
+  { limits, contentBytes }: TreeCaptureOptions,
 ): Generator<undefined, CaptureResult> {
   const { maxEntries = Number.POSITIVE_INFINITY, maxFileBytes = Number.POSITIVE_INFINITY } = limits;
   const isIgnored = ignoreRules(limits.ignore ?? []);
-  const result = new CaptureInProgress(before === undefined);
+  const result = new CaptureInProgress({ isWhole: before === undefined, contentBytes });
   const levels: Level[] = [];
   try {
     const root = new Map<string, TreeNode>();
@@ -146,7 +151,7 @@ function* nodeOf(
     if (stats.isSymbolicLink()) return linkNode(top, name, stats);
     if (!stats.isFile()) return omit('special');
     if (stats.size > maxFileBytes) return omit('too_large');
-    return (yield* fileNode(top, name, maxFileBytes)) ?? omit('unreadable');
+    return (yield* fileNode(top, name, maxFileBytes, result)) ?? omit('unreadable');
   } catch (error) {
     if (!isPassing(error)) throw error;
     return isMissing(error) ? undefined : omit('unreadable');
@@ -159,13 +164,17 @@ function linkNode({ descriptor }: Level, name: string, stats: Stats): LinkNode {
 }
 
 function* fileNode(
-  { descriptor }: Level,
+  { descriptor, before }: Level,
   name: string,
   maxBytes: number,
+  result: CaptureInProgress,
 ): Generator<undefined, FileNode | undefined> {
-  const hashed = yield* hashFile(descriptor, name, maxBytes);
+  const hashed = yield* hashFile(descriptor, name, { maxBytes, contentBytes: result.contentRoom });
   if (hashed === undefined) return undefined;
-  const { sha256, settled, stats } = hashed;
+  const { sha256, settled, stats, content } = hashed;
+  const earlier = before?.get(name);
+  const isNew = earlier?.type !== 'file' || earlier.sha256 !== sha256;
+  if (content !== undefined && isNew) result.addContent(sha256, content);
   return { type: 'file', mode: permissions(stats), sha256, settled, ...versionOf(stats) };
 }
 

@@ -62,7 +62,8 @@ test('captures in sequence replay to the tree', async () => {
     fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
       const dir = join(base, `run ${count++}`);
       mkdirSync(dir);
-      const take = (since?: string) => fileThread.capture({ dir, owner: dir, since, limits: {} });
+      const take = (since?: string) =>
+        fileThread.capture({ dir, owner: dir, since, limits: {}, contentBytes: 0 });
       const captures: WorkspaceCapture[] = [];
       for (const one of [...actions, { do: 'capture' } as const]) {
         if (one.do === 'lose') await take(captures.at(-1)?.captureId);

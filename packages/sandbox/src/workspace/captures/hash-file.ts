@@ -1,4 +1,4 @@
-/** The digest of a file, with the state in which the file had it. */
+/** The digest of a file, and its content if it is small, with the state in which the file had it. */
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readSync, type Stats } from 'node:fs';
 import { hasVersion, versionOf } from './captured-tree.ts';
@@ -16,13 +16,20 @@ export interface HashedFile {
   stats: Stats;
   /** Whether the clock had advanced since the last change when reading began. */
   settled: boolean;
+  content: Uint8Array | undefined;
+}
+
+export interface HashOptions {
+  maxBytes: number;
+  /** The content of a file of at most this size is returned, too. */
+  contentBytes: number;
 }
 
 /** Undefined for what is no regular file, over the limit by now, or becomes shorter again and again. */
 export function* hashFile(
   directory: number,
   name: string,
-  maxBytes: number,
+  { maxBytes, contentBytes }: HashOptions,
 ): Generator<undefined, HashedFile | undefined> {
   const found = openFile(directory, name);
   if (found === undefined) return undefined;
@@ -31,11 +38,12 @@ export function* hashFile(
     for (let attempt = 1; stats.size <= maxBytes; attempt++) {
       if (stats.size >= WORTH_WAITING_BYTES) waitForClock(stats);
       const settled = Date.now() - stats.ctimeMs > CLOCK_STEP_MS;
-      const sha256 = yield* digest(found.file, stats.size);
+      const digested = yield* digest(found.file, stats.size, contentBytes);
       const after = fstatSync(found.file);
-      if (sha256 !== undefined && hasVersion(versionOf(stats), after)) return { sha256, stats, settled };
+      if (digested !== undefined && hasVersion(versionOf(stats), after))
+        return { ...digested, stats, settled };
       // Something writes to it: then its beginning is as good as its state a moment later.
-      if (sha256 !== undefined && attempt === ATTEMPTS) return { sha256, stats, settled: false };
+      if (digested !== undefined && attempt === ATTEMPTS) return { ...digested, stats, settled: false };
       if (attempt === ATTEMPTS) return undefined;
       stats = after;
     }
@@ -46,17 +54,23 @@ export function* hashFile(
 }
 
 /** Of exactly this many bytes; undefined where there are fewer. */
-function* digest(file: number, size: number): Generator<undefined, string | undefined> {
+function* digest(
+  file: number,
+  size: number,
+  contentBytes: number,
+): Generator<undefined, Pick<HashedFile, 'sha256' | 'content'> | undefined> {
   const hash = createHash('sha256');
+  const content = size > 0 && size <= contentBytes ? Buffer.allocUnsafeSlow(size) : undefined;
   for (let at = 0; at < size; ) {
     if (at > 0) yield;
     const read = readSync(file, block, 0, Math.min(block.length, size - at), at);
     if (read === 0) return undefined;
     // One call of update is over before anybody else uses the block.
     hash.update(block.subarray(0, read));
+    if (content) block.copy(content, at, 0, read);
     at += read;
   }
-  return hash.digest('hex');
+  return { sha256: hash.digest('hex'), content };
 }
 
 const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);

@@ -76,9 +76,9 @@ function begin(job: FileJob): Work {
   }
 }
 
-function* capture({ dir, owner, since, limits }: Extract<FileJob, { job: 'capture' }>): Work {
+function* capture({ dir, owner, since, ...options }: Extract<FileJob, { job: 'capture' }>): Work {
   const before = memory.find(owner, since);
-  const { tree, ...result } = yield* captureTree(dir, before, limits);
+  const { tree, ...result } = yield* captureTree(dir, before, options);
   const captureId = randomUUID();
   memory.keep(owner, since, { captureId, tree });
   return { captureId, ...result };

@@ -5,11 +5,12 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { CaptureLimits, WorkspaceCapture } from '../../captures.ts';
+import type { WorkspaceCapture } from '../../captures.ts';
 import { SandboxError } from '../../errors.ts';
 import type { RestoredWorkspace } from '../../snapshots.ts';
 import {
   AHEAD,
+  type CaptureJob,
   type FileJob,
   type FromThread,
   type ThreadFailure,
@@ -18,14 +19,6 @@ import {
 
 /** The thread's program beside this file, with the same ending: TypeScript here, JavaScript after a build. */
 const PROGRAM = new URL(`./file-thread-program${extname(import.meta.url)}`, import.meta.url);
-
-export interface CaptureJob {
-  dir: string;
-  /** Whose captures may be named as `since`. */
-  owner: string;
-  since: string | undefined;
-  limits: CaptureLimits;
-}
 
 interface Job {
   settle(end: Extract<FromThread, { done: unknown }> | Error): void;

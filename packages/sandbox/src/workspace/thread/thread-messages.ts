@@ -8,8 +8,17 @@ import type { RestoredWorkspace } from '../../snapshots.ts';
 
 export const AHEAD = 4;
 
+export interface CaptureJob {
+  dir: string;
+  /** Whose captures may be named as `since`. */
+  owner: string;
+  since: string | undefined;
+  limits: CaptureLimits;
+  contentBytes: number;
+}
+
 export type FileJob =
-  | { job: 'capture'; dir: string; owner: string; since: string | undefined; limits: CaptureLimits }
+  | ({ job: 'capture' } & CaptureJob)
   /** Paths are those of captures/captured-path.ts. */
   | { job: 'read'; dir: string; paths: readonly string[] }
   | { job: 'restore'; dir: string };
