@@ -98,13 +98,13 @@ export async function* gathered(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
 }
 
 /** Fails with `artifact_too_large` before it yields more. */
-export async function* limited(
-  stream: Readable,
+export async function* limited<Bytes extends Uint8Array>(
+  chunks: AsyncIterable<Bytes>,
   maxBytes: number,
   what: string,
-): AsyncGenerator<Buffer, void> {
+): AsyncGenerator<Bytes, void> {
   let total = 0;
-  for await (const chunk of stream) {
+  for await (const chunk of chunks) {
     total += chunk.length;
     if (total > maxBytes) throw tooLarge(`${what} is over ${maxBytes} bytes`);
     yield chunk;

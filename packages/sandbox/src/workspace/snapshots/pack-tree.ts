@@ -7,13 +7,18 @@ import { encodeSnapshot } from './snapshot-format.ts';
 import { COMPRESSION, type TakeOptions, takeSnapshot } from './take-snapshot.ts';
 
 export interface PackOptions {
+  /** Not worth its time for bytes that stay in this process. True by default. */
+  compress?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /** The entries come with every directory before what is in it. If they fail, so does the stream. */
-export function packTree(entries: AsyncIterable<TreeEntry>, { signal }: PackOptions = {}): Readable {
+export function packTree(
+  entries: AsyncIterable<TreeEntry>,
+  { compress = true, signal }: PackOptions = {},
+): Readable {
   const bytes = fromBytes(gathered(encodeSnapshot(entries, () => 0)), () => {});
-  const packed = pipeline(bytes, createZstdCompress(COMPRESSION), () => {});
+  const packed = compress ? pipeline(bytes, createZstdCompress(COMPRESSION), () => {}) : bytes;
   return signal === undefined ? packed : addAbortSignal(signal, packed);
 }
 

@@ -30,9 +30,7 @@ afterEach(() => rmSync(base, { recursive: true }));
 
 type Made = Pick<TreeEntry, 'type'> & { name: string; text?: string; mode?: number };
 
-const restore = (...made: Made[]) => restoreWithin(undefined, ...made);
-
-async function restoreWithin(maxBytes: number | undefined, ...made: Made[]) {
+async function snapshotOf(...made: Made[]): Promise<Buffer> {
   async function* entries(): AsyncGenerator<TreeEntry, void> {
     for (const { name, type, text = '', mode = 0o644 } of made) {
       const content = Buffer.from(text);
@@ -46,10 +44,18 @@ async function restoreWithin(maxBytes: number | undefined, ...made: Made[]) {
   }
   const bytes: Buffer[] = [];
   for await (const chunk of encodeSnapshot(entries(), () => 0)) bytes.push(chunk);
-  async function* packed() {
-    yield zstdCompressSync(Buffer.concat(bytes));
-  }
-  return await restoreTree(root, packed(), undefined, maxBytes);
+  return Buffer.concat(bytes);
+}
+
+const restore = (...made: Made[]) => restoreWithin(undefined, ...made);
+
+async function restoreWithin(maxBytes: number | undefined, ...made: Made[]) {
+  const packed = zstdCompressSync(await snapshotOf(...made));
+  return await restoreTree(root, oneChunk(packed), undefined, maxBytes);
+}
+
+async function* oneChunk(bytes: Uint8Array) {
+  yield bytes;
 }
 
 test('a snapshot that unpacks to more than it may is refused, however small it is', async () => {
@@ -109,4 +115,36 @@ test('a directory without permissions has its content', async () => {
   expect(lstatSync(join(root, 'closed')).mode & 0o777).toBe(0);
   expect(lstatSync(join(root, 'closed')).mtimeMs).toBe(1_500_000_000_000);
   chmodSync(join(root, 'closed'), 0o700);
+});
+
+test.each([1, 3, 1000])(
+  'a snapshot that is not compressed is restored, in chunks of %i bytes',
+  async (size) => {
+    const bytes = await snapshotOf(
+      { name: 'dir', type: 'directory', mode: 0o755 },
+      { name: 'dir/file', type: 'file', text: 'plain' },
+    );
+    async function* chunks() {
+      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+    }
+    expect(await restoreTree(root, chunks())).toEqual({ entries: 2, omitted: 0 });
+    expect(readFileSync(join(root, 'dir/file'), 'utf8')).toBe('plain');
+  },
+);
+
+test('a snapshot that is cut off or no snapshot at all is refused, compressed or not', async () => {
+  const plain = await snapshotOf({ name: 'file', type: 'file', text: 'x'.repeat(1000) });
+  const packed = zstdCompressSync(plain);
+  for (const bytes of [plain, packed]) {
+    for (const end of [0, 1, 20, bytes.length - 1]) {
+      const inside = join(root, `${bytes.length} ${end}`);
+      mkdirSync(inside);
+      await expect(restoreTree(inside, oneChunk(bytes.subarray(0, end)))).rejects.toMatchObject({
+        code: 'snapshot_damaged',
+      });
+    }
+  }
+  await expect(restoreTree(root, oneChunk(Buffer.from('no snapshot')))).rejects.toMatchObject({
+    code: 'snapshot_damaged',
+  });
 });
