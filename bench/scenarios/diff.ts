@@ -11,7 +11,6 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { LocalBackend } from '@talaria/sandbox/local';
-import { blobsBeside, DirectoryBlobs } from '../../packages/server/src/blobs/directory-blobs.ts';
 import { CheckpointMaker } from '../../packages/server/src/checkpoints/checkpoint-maker.ts';
 import { noReport } from '../../packages/server/src/telemetry/facts.ts';
 import type { Row } from '../rows.ts';
@@ -61,7 +60,7 @@ async function prepareRun(dataDir: string, before: string): Promise<{ runId: str
   const after = join(workspacesDir, `t-${runId}`);
   const maker = new CheckpointMaker(runId, undefined, {
     backend,
-    blobs: new DirectoryBlobs({ path: blobsBeside(join(dataDir, 'talaria.db')) }),
+    blobs: prepared.journal.blobs,
     limits: { maxBytes: 1e12, maxFileBytes: 1e12, ignore: [] },
     log,
     report: noReport,

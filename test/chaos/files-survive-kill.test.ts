@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { FileList, StoredFile } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
 import type { BlobStore } from '../../packages/server/src/blobs/blob-store.ts';
-import { blobsBeside, DirectoryBlobs } from '../../packages/server/src/blobs/directory-blobs.ts';
 import { BlobSweep } from '../../packages/server/src/engine/blob-sweep.ts';
 import type { Journal } from '../../packages/server/src/journal/journal.ts';
 import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
@@ -69,10 +68,8 @@ async function openStore(
     return { journal, blobs: journal.blobs };
   }
   const path = join(server.process.dataDir, 'talaria.db');
-  return {
-    journal: await SqliteJournal.open({ path }),
-    blobs: new DirectoryBlobs({ path: blobsBeside(path) }),
-  };
+  const journal = await SqliteJournal.open({ path });
+  return { journal, blobs: journal.blobs };
 }
 
 async function startServer(moment?: Moment) {

@@ -184,7 +184,8 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
       { TALARIA_FAILPOINTS: 'checkpoint.after-blob@2' },
     );
     expect((await run.server.exited()).signal).toBe('SIGKILL');
-    expect(await run.rows('SELECT blob_id FROM blobs')).toHaveLength(2);
+    // The second came with its record, or not at all.
+    expect(await run.rows('SELECT blob_id FROM blobs')).toHaveLength(1);
     expect(await run.rows('SELECT blob_id FROM blob_refs')).toHaveLength(1);
     await run.startServer();
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');

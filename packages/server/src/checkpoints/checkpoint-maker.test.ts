@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Log } from '../basics/log.ts';
 import { DirectoryBlobs } from '../blobs/directory-blobs.ts';
 import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
+import type { SmallBlob } from '../journal/contents.ts';
 import { noReport } from '../telemetry/facts.ts';
 import { type CheckpointLimits, CheckpointMaker, type MadeCheckpoint } from './checkpoint-maker.ts';
 import { readTree } from './manifest.ts';
@@ -47,10 +48,23 @@ const describeFiles = (id = runId) =>
     "find . -mindepth 1 ! -path './.talaria*' -printf '%P %y %l %m\\n' | sort; find . -type f ! -path './.talaria*' -exec sha256sum {} + | sort",
     id,
   );
+/** Stores the small blobs, as a journal does with the record. */
+class StoringMaker extends CheckpointMaker {
+  override async make(...given: Parameters<CheckpointMaker['make']>) {
+    const made = await super.make(...given);
+    for (const blob of made?.blobs ?? []) if ('bytes' in blob) await blobs.put(blob.blobId, one(blob.bytes));
+    return made;
+  }
+}
+
+async function* one(bytes: Uint8Array) {
+  yield bytes;
+}
+
 const checkpoints = (
   options: { last?: Checkpoint; limits?: CheckpointLimits; of?: ToolBackend; id?: string } = {},
 ) =>
-  new CheckpointMaker(options.id ?? runId, options.last, {
+  new StoringMaker(options.id ?? runId, options.last, {
     backend: options.of ?? backend,
     blobs,
     limits: options.limits ?? NO_LIMITS,
@@ -162,10 +176,47 @@ it('names the blobs that its files need, and no others; none once they are gone'
   expect(await checkpoints().blobsOf(kept(first))).toBeUndefined();
 });
 
+it('a small change comes with its bytes, a large one is a blob of the store', async () => {
+  const made = checkpoints();
+  sh('head -c 200000 /dev/urandom > large');
+  const [large] = (await made.make(1, 'worked'))!.blobs;
+  expect(large).toEqual({ blobId: expect.any(String), writtenAt: expect.any(Number) });
+  sh('echo one > small');
+  const [small] = (await made.make(2, 'worked'))!.blobs;
+  expect(Buffer.from((small as SmallBlob).bytes).toString()).toMatch(/^one\n\{"removed"/);
+});
+
+it('files that the capture brought are not read again', async () => {
+  const read: string[] = [];
+  const noting = new Proxy(backend, {
+    get(target, name) {
+      if (name === 'readFiles') {
+        return (...given: Parameters<LocalBackend['readFiles']>) => {
+          read.push(...given[1].map(({ path }) => path));
+          return target.readFiles(...given);
+        };
+      }
+      const value = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const made = checkpoints({ of: noting });
+  sh('echo one > one; echo one > twin; : > empty; head -c 200000 /dev/urandom > large');
+  expect(describeFiles(await restored(kept(await made.make(1, 'worked'))))).toBe(describeFiles());
+  sh('echo two > one');
+  expect(describeFiles(await restored(kept(await made.make(2, 'worked'))))).toBe(describeFiles());
+  expect(read).toEqual(['large']);
+});
+
 it('a file that changes or vanishes while it is read is kept as it was read, or not at all', async () => {
   sh('echo old > changing; echo same > a; echo same > b; echo gone > vanishing');
   const meddling = new Proxy(backend, {
     get(target, name) {
+      // As with one on another machine, which brings no contents.
+      if (name === 'captureWorkspace') {
+        return async (...[id, options]: Parameters<LocalBackend['captureWorkspace']>) =>
+          target.captureWorkspace(id, { ...options, contentBytes: 0 });
+      }
       if (name === 'readFiles') {
         return (...given: Parameters<LocalBackend['readFiles']>) => {
           sh('echo newer > changing; rm -f vanishing; echo other > a');

@@ -2,8 +2,8 @@
  * Makes the checkpoints of one run, for the time of one claim. `../journal/checkpoints.ts` says what a checkpoint is.
  *
  * - A checkpoint is made while no call of the run is in progress. It reads and stores only what changed since the last one.
- * - Its caller appends it to the log, with its new blobs. Until then nobody knows of it; a blob whose record is never appended
- *   is collected.
+ * - Its caller appends it to the log, with its new blobs. Until then nobody knows of it, and a small blob is not stored either. A
+ *   large one whose record is never appended is collected.
  * - If the files cannot be kept, because they are too large or something fails, the log says so once, and the run continues.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -17,7 +17,7 @@ import type {
   CheckpointRecord,
   MissReason,
 } from '../journal/checkpoints.ts';
-import type { NewBlob } from '../journal/contents.ts';
+import { MAX_SMALL_BLOB_BYTES, type NewBlob, type SmallBlob } from '../journal/contents.ts';
 import { isDiskFull, isStoreError } from '../journal/store-error.ts';
 import type { CheckpointOutcome, Report } from '../telemetry/facts.ts';
 import { type CheckpointEntry, type CheckpointTree, type ContentPlace, entryKey } from './checkpoint-tree.ts';
@@ -52,7 +52,7 @@ export interface CheckpointMakerOptions {
 /** To be appended. */
 export interface MadeCheckpoint {
   record: CheckpointRecord;
-  blobs: NewBlob[];
+  blobs: (NewBlob | SmallBlob)[];
 }
 
 export interface RestoredFiles {
@@ -88,11 +88,11 @@ export class CheckpointMaker {
     try {
       const made = await this.#make(upto, origin, signal);
       if (made === undefined) return undefined;
-      const { checkpoint, tree, blob } = made;
+      const { checkpoint, tree, stored } = made;
       this.#last = { checkpoint, tree };
       this.#isMissed = false;
-      this.#report(blob === undefined ? 'unchanged' : 'stored', startedAt, blob?.size ?? 0);
-      return { record: checkpoint, blobs: blob === undefined ? [] : [blob] };
+      this.#report(stored === undefined ? 'unchanged' : 'stored', startedAt, stored?.size ?? 0);
+      return { record: checkpoint, blobs: stored === undefined ? [] : [stored.blob] };
     } catch (error) {
       signal?.throwIfAborted();
       // Files take much more room than records, so the run may well continue without them.
@@ -114,7 +114,7 @@ export class CheckpointMaker {
     const startedAt = performance.now();
     try {
       const tree = await readTree(checkpoint.parts, blobs);
-      const snapshot = packTree(treeEntries(tree, blobs), { signal });
+      const snapshot = packTree(treeEntries(tree, blobs), { compress: false, signal });
       const { entries } = await backend.restoreWorkspace(runId, snapshot, { signal });
       this.#last = { checkpoint, tree };
       log.info({ runId, entries, bytes: checkpoint.bytes }, 'the files of the run were restored');
@@ -158,6 +158,7 @@ export class CheckpointMaker {
     const capture = await backend.captureWorkspace(this.#runId, {
       since: this.#last?.tree && last?.capture_id,
       limits: { maxEntries: MAX_ENTRIES, maxFileBytes: limits.maxFileBytes, ignore: limits.ignore },
+      contentBytes: MAX_SMALL_BLOB_BYTES,
       signal,
     });
     if (capture === undefined) return undefined;
@@ -184,13 +185,14 @@ export class CheckpointMaker {
     const source = {
       trajectoryId: this.#runId,
       backend,
+      contents: capture.contents ?? new Map(),
       known: (sha256: string) => this.#places.get(sha256),
     };
     const stored = await storeChange(change, source, blobs, { maxBytes, signal });
     const tree = applyChange(isWhole ? EMPTY_TREE : before, stored.change);
     this.#learn(stored.change.changed);
     const parts = isWhole ? [stored.part] : [...last.parts, stored.part];
-    return { checkpoint: checkpoint(parts, stored.blob.size), tree, blob: stored.blob };
+    return { checkpoint: checkpoint(parts, stored.size), tree, stored };
   }
 
   /** An entry that was not changed keeps the place of its content. */

@@ -1,6 +1,6 @@
 /**
- * Stores what a capture found as one blob: the contents that are new, one after the other, and after them the part of the
- * manifest. A content that is known is not read.
+ * Makes one blob of what a capture found: the contents that are new, one after the other, and after them the part of the
+ * manifest. A content that is known is not read. The blob is stored, unless it is small: the journal stores that with the record.
  *
  * The files may change while they are read, if background processes run. An entry is then what was read, and a file that is gone
  * is left out. The next capture sees both.
@@ -8,8 +8,10 @@
 import { createHash } from 'node:crypto';
 import type { CapturedPath, ToolBackend } from '@talaria/sandbox';
 import { failpoint } from '../basics/failpoints.ts';
-import type { BlobStore, WrittenBlob } from '../blobs/blob-store.ts';
+import { createBlobId } from '../blobs/blob-ids.ts';
+import { type BlobStore, BlobTooLargeError } from '../blobs/blob-store.ts';
 import type { BlobPart } from '../journal/checkpoints.ts';
+import { MAX_SMALL_BLOB_BYTES, type NewBlob, type SmallBlob } from '../journal/contents.ts';
 import { type CheckpointEntry, type ContentPlace, entryKey } from './checkpoint-tree.ts';
 import { encodePart, type TreeChange } from './manifest.ts';
 
@@ -17,7 +19,9 @@ import { encodePart, type TreeChange } from './manifest.ts';
 const OWN = '';
 
 export interface StoredChange {
-  blob: WrittenBlob;
+  /** To be appended with the record. */
+  blob: NewBlob | SmallBlob;
+  size: number;
   part: BlobPart;
   /** As stored, with the place of every content. */
   change: TreeChange;
@@ -26,6 +30,8 @@ export interface StoredChange {
 export interface ChangeSource {
   trajectoryId: string;
   backend: Pick<ToolBackend, 'readFiles'>;
+  /** Contents that need not be read, by their sha256. */
+  contents: ReadonlyMap<string, Uint8Array>;
   /** The place of a content that is stored already. */
   known(sha256: string): ContentPlace | undefined;
 }
@@ -39,9 +45,9 @@ export async function storeChange(
   { removed, changed }: TreeChange,
   source: ChangeSource,
   blobs: BlobStore,
-  { maxBytes, signal }: StoreChangeOptions,
+  options: StoreChangeOptions,
 ): Promise<StoredChange> {
-  const packing = new Packing(changed, source, signal);
+  const packing = new Packing(changed, source, options.signal);
   let part = { start: 0, end: 0 };
   let stored: TreeChange = { removed, changed: [] };
   const bytes = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -51,16 +57,45 @@ export async function storeChange(
     part = { start: packing.size, end: packing.size + encoded.length };
     yield encoded;
   };
-  const blob = await blobs.write(bytes(), { maxBytes, signal });
+  const { blob, size } = await store(bytes(), blobs, options);
   failpoint('checkpoint.after-blob');
   const { blobId } = blob;
   const place = (entry: CheckpointEntry): CheckpointEntry =>
     entry.content?.blob_id === OWN ? { ...entry, content: { ...entry.content, blob_id: blobId } } : entry;
   return {
     blob,
+    size,
     part: { blob_id: blobId, ...part },
     change: { ...stored, changed: stored.changed.map(place) },
   };
+}
+
+async function store(
+  bytes: AsyncGenerator<Uint8Array, void>,
+  blobs: BlobStore,
+  { maxBytes, signal }: StoreChangeOptions,
+): Promise<Pick<StoredChange, 'blob' | 'size'>> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const next = await bytes.next();
+    if (next.done === true) break;
+    pieces.push(next.value);
+    size += next.value.length;
+    if (size <= MAX_SMALL_BLOB_BYTES) continue;
+    const written = await blobs.write(chain(pieces, bytes), { maxBytes, signal });
+    return { blob: { blobId: written.blobId, writtenAt: written.writtenAt }, size: written.size };
+  }
+  if (size > maxBytes) throw new BlobTooLargeError(maxBytes);
+  return { blob: { blobId: createBlobId(), bytes: Buffer.concat(pieces) }, size };
+}
+
+async function* chain(
+  first: readonly Uint8Array[],
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* first;
+  yield* rest;
 }
 
 class Packing {
@@ -84,6 +119,7 @@ class Packing {
 
   /** Of several files with the same content one is read; the others only if that one has changed meanwhile. */
   async *contents(): AsyncGenerator<Uint8Array, void> {
+    yield* this.#given();
     for (;;) {
       const asked = this.#missing();
       if (asked.size === 0) return;
@@ -110,6 +146,19 @@ class Packing {
         this.#entries.delete(key);
         this.gone.push(path_bytes === undefined ? { path } : { path, path_bytes });
       }
+    }
+  }
+
+  /** The contents that are here already. */
+  *#given(): Generator<Uint8Array, void> {
+    for (const [key, { sha256 }] of this.#missing()) {
+      const bytes = this.#source.contents.get(sha256!);
+      if (bytes === undefined) continue;
+      const content = { blob_id: OWN, start: this.size };
+      this.#packed.set(sha256!, content);
+      this.#entries.set(key, { ...this.#entries.get(key)!, content });
+      this.size += bytes.length;
+      yield bytes;
     }
   }
 

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBlobId } from '../blobs/blob-ids.ts';
 import type { BlobStore, WrittenBlob } from '../blobs/blob-store.ts';
-import { blobsBeside, DirectoryBlobs } from '../blobs/directory-blobs.ts';
 import { BlobSweep } from '../engine/blob-sweep.ts';
 import { BLOB_GRACE_MS, FIRST_REFERENCE_MS, type HeldBlob, type Holder } from './contents.ts';
 import { fileHolder } from './files.ts';
@@ -219,9 +219,13 @@ class History {
     const fresh = blobs.filter((blob): blob is WrittenBlob => !('from' in blob));
     if (!(await this.#acceptsFresh(journal.createRun(run, NO_LIMIT), fresh))) return;
     const [claim] = await journal.claim('worker', LEASE_MS, 1);
-    await journal.append(claim!, [completed()]);
+    // A checkpoint that comes with its bytes.
+    const bytes = Buffer.from(`small ${this.#count++}`);
+    const small = { blobId: createBlobId(), bytes };
+    await journal.append(claim!, [completed()], { blobs: [small] });
+    this.#bytes.set(small.blobId, bytes);
     this.#runs.push(run.runId);
-    this.#refer(`run:${run.runId}`, blobs);
+    this.#refer(`run:${run.runId}`, [...blobs, small]);
   }
 
   /** Of a taker and a dropper at the same time, either may be first. */
@@ -235,7 +239,7 @@ class History {
       contents.drop(from),
     ]);
     this.#forget(from);
-    if (taken.status === 'fulfilled') this.#refer(holder, [{ blobId, from }]);
+    if (taken.status === 'fulfilled') this.#refer(holder, [{ blobId }]);
     if (dropped.status === 'rejected') throw dropped.reason;
     await this.#remove(dropped.value, false);
   }
@@ -272,7 +276,7 @@ class History {
     if (!dies) await this.#store.blobs.remove(unneeded);
   }
 
-  #refer(holder: Holder, blobs: readonly HeldBlob[]): void {
+  #refer(holder: Holder, blobs: readonly { blobId: string }[]): void {
     const held = this.#holders.get(holder) ?? new Set();
     for (const { blobId } of blobs) {
       held.add(blobId);
@@ -331,12 +335,14 @@ describe('contents that are needed are never removed, and others always are in t
       const directory = tempDirectory();
       const path = join(directory.path, 'talaria.db');
       const openJournal = () => SqliteJournal.open({ path, now, threads: KEPT_THREADS });
+      const journal = await openJournal();
       const store = {
-        journal: await openJournal(),
-        blobs: new DirectoryBlobs({ path: blobsBeside(path), now }),
+        journal,
+        blobs: journal.blobs,
         async reopen() {
           await store.journal.close();
           store.journal = await openJournal();
+          store.blobs = store.journal.blobs;
         },
         async [Symbol.asyncDispose]() {
           await store.journal.close();

@@ -6,7 +6,8 @@
  *   it was written: time for its writer to refer to it. Nothing else keeps a blob.
  * - A blob that is not needed can never be needed again. So whoever finds one may remove it at any later time, and no reference
  *   can come in between. This holds because a reference to a blob is added only
- *   - by its writer, as the first one, in the first half of the grace time, or
+ *   - by its writer, as the first one, in the first half of the grace time,
+ *   - by the transaction that stores the blob itself (`SmallBlob`), or
  *   - by a transaction that holds another reference to it, so that the other one is not dropped before the new one is there.
  * - References of a holder are dropped with the holder: those of a run by its eviction, those of a session when it is deleted, or
  *   replaced when another of its runs ends.
@@ -36,6 +37,18 @@ export interface NewBlob {
   /** As `write` returned it. */
   writtenAt: number;
 }
+
+/**
+ * A small blob that comes with the records that need it. The transaction that appends them stores the bytes, too, so they cost no
+ * wait of their own, and they are never there without a reference. From then on the `BlobStore` of the journal has the blob.
+ */
+export interface SmallBlob {
+  blobId: string;
+  bytes: Uint8Array;
+}
+
+/** A few steps of a run: what a journal can carry without delaying others. */
+export const MAX_SMALL_BLOB_BYTES = 128 * 1024;
 
 /** A blob that is taken from a holder that keeps it. */
 export interface SharedBlob {

@@ -8,6 +8,7 @@
  * store that several servers share says `shared`, and has to know them.
  */
 import { afterEach, beforeEach, describe, it } from 'vitest';
+import type { BlobStore } from '../blobs/blob-store.ts';
 import { appendContract } from './contract/append.contract.ts';
 import { changesContract } from './contract/changes.contract.ts';
 import { checkpointsContract } from './contract/checkpoints.contract.ts';
@@ -37,6 +38,8 @@ import { TestClock } from './testing/records.ts';
 
 export interface JournalFixture {
   journal: Journal;
+  /** The bytes that the journal refers to. */
+  readonly blobs: BlobStore;
   /** Closes the journal and opens it on the same data. */
   reopen(): Promise<Journal>;
   /** Closes the journal, if it is open, and removes its data. */
@@ -48,6 +51,7 @@ export type OpenJournal = (options: { now?: () => number }) => Promise<JournalFi
 /** What the sections test: the journal of the present test. */
 export interface Subject {
   readonly journal: Journal;
+  readonly blobs: BlobStore;
   readonly clock: TestClock;
   reopen(): Promise<Journal>;
   /** `it`, for tests that move the clock. */
@@ -72,6 +76,9 @@ export function describeJournalContract(
     const subject: Subject = {
       get journal() {
         return fixture.journal;
+      },
+      get blobs() {
+        return fixture.blobs;
       },
       get clock() {
         return clock;

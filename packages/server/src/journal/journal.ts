@@ -20,7 +20,7 @@ import type { EventName, RunStatus } from '@talaria/protocol';
 import type { Approvals } from './approvals.ts';
 import type { Changes } from './changes.ts';
 import type { CheckpointRecord, KeptSessionFiles } from './checkpoints.ts';
-import type { Contents, HeldBlob, NewBlob } from './contents.ts';
+import type { Contents, HeldBlob, NewBlob, SmallBlob } from './contents.ts';
 import type { Conversations } from './conversations.ts';
 import type { Files } from './files.ts';
 import type { Heads } from './heads.ts';
@@ -115,7 +115,7 @@ export interface AppendOptions {
   /** What the run adds to its session; only with `run.completed`. */
   turn?: Turn;
   /** New blobs that the run needs from now on, until it is evicted; see contents.ts for when they are refused. */
-  blobs?: readonly NewBlob[];
+  blobs?: readonly (NewBlob | SmallBlob)[];
   /** What the session of the run keeps of it, with all blobs of that checkpoint; only with a terminal record. */
   sessionFiles?: KeptSessionFiles;
 }

@@ -1,6 +1,5 @@
 /** The configured store: a journal, and the bytes that it refers to. */
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { blobsBeside, DirectoryBlobs } from '../blobs/directory-blobs.ts';
 import { type Config, describeDatabase } from '../config/index.ts';
 import { whyNotPrivate } from '../files/private-file.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -25,9 +24,8 @@ export async function openConfiguredStore(
   { serverId, report, onFatal }: StoreOptions,
 ): Promise<Store> {
   if (database.kind === 'sqlite') {
-    const { path } = database;
-    const journal = await SqliteJournal.open({ path, report, onFatal });
-    return { journal, blobs: new DirectoryBlobs({ path: blobsBeside(path) }) };
+    const journal = await SqliteJournal.open({ path: database.path, report, onFatal });
+    return { journal, blobs: journal.blobs };
   }
   // Most servers do not need it, so it is loaded only if configured.
   const { PostgresJournal } = await import('../journal/postgres/postgres-journal.ts');

@@ -1,6 +1,8 @@
 /** The records of checkpoints, the blobs they need, and the files that sessions keep (checkpoints.ts). */
 import { createRunId } from '@talaria/protocol';
 import { expect, it } from 'vitest';
+import { createBlobId } from '../../blobs/blob-ids.ts';
+import { BlobGoneError, type BlobRange } from '../../blobs/blob-store.ts';
 import type { KeptSessionFiles } from '../checkpoints.ts';
 import { type NewBlob, runHolder, sessionHolder } from '../contents.ts';
 import type { Subject } from '../journal.contract.ts';
@@ -13,6 +15,7 @@ import {
   completed,
   delta,
   evictExpired,
+  HEADS_KEPT,
   LEASE_MS,
   NO_LIMIT,
 } from '../testing/records.ts';
@@ -25,6 +28,15 @@ export function checkpointsContract(subject: Subject): void {
   const fresh = (blobId: string): NewBlob => ({ blobId, writtenAt: subject.clock.now() });
   const held = (holder: Parameters<typeof subject.journal.contents.heldBy>[0]) =>
     subject.journal.contents.heldBy(holder);
+
+  const read = async (blobId: string, range?: BlobRange): Promise<string> => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of subject.blobs.read(blobId, range)) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+  async function* pieces(text: string) {
+    yield Buffer.from(text);
+  }
 
   /** A run in the session `s` that ends with the files of these blobs. */
   async function turn(...blobIds: string[]): Promise<KeptSessionFiles> {
@@ -80,21 +92,61 @@ export function checkpointsContract(subject: Subject): void {
     expect(await held(runHolder(claim.runId))).toEqual([]);
   });
 
-  itTimed('a worker that lost its run adds neither a checkpoint nor a reference', async () => {
+  it('a small blob is stored with its checkpoint, and read and removed like any other', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const bytes = Buffer.from('0123456789');
+    await journal.append(claim, [checkpointed(checkpointOf(1, A)), completed()], {
+      blobs: [{ blobId: A, bytes }],
+    });
+    expect(await held(runHolder(claim.runId))).toEqual([A]);
+    const reopened = await subject.reopen();
+    expect(await read(A)).toBe('0123456789');
+    expect(await read(A, { start: 3, end: 5 })).toBe('34');
+    await expect(read(A, { start: 3, end: 11 })).rejects.toBeInstanceOf(RangeError);
+    expect(await subject.blobs.list(undefined, 10)).toEqual([{ blobId: A, writtenAt: expect.any(Number) }]);
+    expect(await reopened.evict([claim.runId], HEADS_KEPT)).toEqual([A]);
+    await subject.blobs.remove([A]);
+    await expect(read(A)).rejects.toBeInstanceOf(BlobGoneError);
+    expect(await subject.blobs.list(undefined, 10)).toEqual([]);
+  });
+
+  it('small and large blobs are listed together, in pages', async () => {
+    const claim = await claimedRun(subject.journal);
+    const small = Array.from({ length: 5 }, () => ({ blobId: createBlobId(), bytes: Buffer.from('x') }));
+    await subject.journal.append(claim, [checkpointed(checkpointOf(1))], { blobs: small });
+    const large = [];
+    for (let i = 0; i < 5; i++) large.push(await subject.blobs.write(pieces('large')));
+    const found: string[] = [];
+    for (let page = await subject.blobs.list(undefined, 3); page.length > 0; ) {
+      expect(page.length).toBeLessThanOrEqual(3);
+      found.push(...page.map(({ blobId }) => blobId));
+      page = await subject.blobs.list(found.at(-1), 3);
+    }
+    expect(found).toEqual([...small, ...large].map(({ blobId }) => blobId).sort());
+  });
+
+  itTimed('a worker that lost its run adds neither a checkpoint nor a reference nor bytes', async () => {
     const lost = await claimedRun(subject.journal);
     subject.clock.advance(LEASE_MS + 1);
     await subject.journal.claim('another', LEASE_MS, 1);
-    const append = subject.journal.append(lost, [checkpointed(checkpointOf(1, A))], { blobs: [fresh(A)] });
+    const blobs = [fresh(A), { blobId: B, bytes: Buffer.from('x') }];
+    const append = subject.journal.append(lost, [checkpointed(checkpointOf(1, A, B))], { blobs });
     await expect(append).rejects.toThrow(LeaseLostError);
+    expect(await subject.blobs.list(undefined, 10)).toEqual([]);
     expect(await held(runHolder(lost.runId))).toEqual([]);
     expect(await subject.journal.readCheckpoints(lost.runId)).toEqual([]);
   });
 
   it('a blob that was written too long ago is refused, with the checkpoint', async () => {
     const claim = await claimedRun(subject.journal);
-    const old = { blobId: A, writtenAt: 0 };
-    const append = subject.journal.append(claim, [checkpointed(checkpointOf(1, A))], { blobs: [old] });
+    const blobs = [
+      { blobId: B, bytes: Buffer.from('x') },
+      { blobId: A, writtenAt: 0 },
+    ];
+    const append = subject.journal.append(claim, [checkpointed(checkpointOf(1, A, B))], { blobs });
     await expect(append).rejects.toEqual(refusedWith('store_unavailable'));
+    expect(await subject.blobs.list(undefined, 10)).toEqual([]);
     expect(await subject.journal.readCheckpoints(claim.runId)).toEqual([]);
   });
 

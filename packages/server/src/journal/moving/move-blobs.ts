@@ -70,7 +70,7 @@ async function* blobIdsOf(source: SourceEnd, from?: string): AsyncGenerator<stri
 }
 
 /** Undefined if it does not exist. */
-async function digestOf(blobs: BlobStore, blobId: string): Promise<string | undefined> {
+async function digestOf(blobs: Pick<BlobStore, 'read'>, blobId: string): Promise<string | undefined> {
   const hash = createHash('sha256');
   try {
     for await (const piece of blobs.read(blobId)) hash.update(piece);

@@ -5,8 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { createFileId } from '@talaria/protocol';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createBlobId } from '../../blobs/blob-ids.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
-import { blobsBeside, DirectoryBlobs } from '../../blobs/directory-blobs.ts';
+import { blobsBeside } from '../../blobs/directory-blobs.ts';
 import type { Journal } from '../journal.ts';
 import { PostgresJournal } from '../postgres/postgres-journal.ts';
 import { PostgresSource } from '../postgres/postgres-source.ts';
@@ -16,7 +17,7 @@ import { SqliteJournal } from '../sqlite/sqlite-journal.ts';
 import { SqliteSource } from '../sqlite/sqlite-source.ts';
 import { SqliteTarget } from '../sqlite/sqlite-target.ts';
 import { type TempDirectory, tempDirectory } from '../sqlite/testing/temp-journal.ts';
-import { claimedRun, createRun, delta } from '../testing/records.ts';
+import { claimedRun, completed, createRun, delta } from '../testing/records.ts';
 import { type MoveOptions, moveStore } from './move-store.ts';
 import { isMoved, movedTables, NOT_IN_SQLITE } from './moved-tables.ts';
 import type { BatchLimits, SourceEnd, StoreShape, TargetEnd } from './store-ends.ts';
@@ -221,6 +222,8 @@ it('rows that only wait to be deleted are left behind', async () => {
 
 describe('the bytes of files', () => {
   const BYTES = randomBytes(2_500_000);
+  /** It comes with a record. */
+  const SMALL = { blobId: createBlobId(), bytes: Buffer.from('of a checkpoint') };
 
   async function* pieces(bytes: Buffer) {
     for (let at = 0; at < bytes.length; at += 60_001) yield bytes.subarray(at, at + 60_001);
@@ -228,7 +231,9 @@ describe('the bytes of files', () => {
 
   async function fill(): Promise<string[]> {
     const journal = await SqliteJournal.open({ path });
-    const blobs = new DirectoryBlobs({ path: blobsBeside(path) });
+    const { blobs } = journal;
+    const claim = await claimedRun(journal);
+    await journal.append(claim, [completed()], { blobs: [SMALL] });
     const ids: string[] = [];
     for (const bytes of [BYTES, Buffer.from('small'), Buffer.alloc(0)]) {
       const blob = await blobs.write(pieces(bytes));
@@ -256,14 +261,15 @@ describe('the bytes of files', () => {
       expect(hash.digest('hex')).toBe(sha256);
       found.push(size);
     }
-    expect(await blobs.list(undefined, 100)).toHaveLength(fileIds.length);
+    for await (const piece of blobs.read(SMALL.blobId)) expect(Buffer.from(piece)).toEqual(SMALL.bytes);
+    expect(await blobs.list(undefined, 100)).toHaveLength(fileIds.length + 1);
     return found;
   }
 
   it('are moved with them, without those that nobody needs, and go back', async () => {
     const fileIds = await fill();
     const { tables, missingContents } = await move();
-    expect(tables.find(({ table }) => table === 'contents')).toMatchObject({ rows: 3 });
+    expect(tables.find(({ table }) => table === 'contents')).toMatchObject({ rows: 4 });
     expect(missingContents).toBe(0);
     const moved = await PostgresJournal.open({ url });
     expect(await sizes(moved, moved.blobs, fileIds)).toEqual([BYTES.length, 5, 0]);
@@ -271,8 +277,7 @@ describe('the bytes of files', () => {
     const back = join(directory.path, 'back.db');
     await move({ from: url, to: back });
     const again = await SqliteJournal.open({ path: back });
-    const blobs = new DirectoryBlobs({ path: blobsBeside(back) });
-    expect(await sizes(again, blobs, fileIds)).toEqual([BYTES.length, 5, 0]);
+    expect(await sizes(again, again.blobs, fileIds)).toEqual([BYTES.length, 5, 0]);
     await again.close();
   });
 

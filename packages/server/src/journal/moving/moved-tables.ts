@@ -17,6 +17,7 @@ const NOT_MOVED: Readonly<Record<string, string>> = {
   workspace_snapshot_chunks: 'are what those consist of',
   blobs: 'are the bytes that references name; a move copies them by themselves',
   blob_chunks: 'are what the blobs consist of',
+  small_blobs: 'are such bytes, too',
   change_marks: 'are given by the store itself; no cursor of a feed continues in another store',
   'runs.changed': 'is such a mark',
   'runs.settled': 'is such a mark',

@@ -63,7 +63,7 @@ export interface SourceEnd extends StoreEnd {
   /** Rows in the order of their keys, after the row `after`, in batches that fit into memory. */
   batches(table: MovedTable, after: Key | undefined): AsyncIterable<Row[]>;
   /** The bytes that its rows refer to. */
-  readonly blobs: BlobStore;
+  readonly blobs: Pick<BlobStore, 'read'>;
   /** The blobs that its rows refer to, in the order of their ids. */
   blobIds(after: string | undefined, limit: number): Promise<string[]>;
   countBlobs(): Promise<number>;

@@ -3,6 +3,8 @@
  *
  *   row without a size ── chunk by chunk, each a transaction ──▶ the row gets its size: the blob is whole ── remove ──▶ size -1
  *
+ * A small blob that comes with records (`../contents.ts`) is whole from the first, in their transaction.
+ *
  * Readers find only rows with a size, and writers continue only rows without one. A blob of one chunk is written in one transaction. The row without a size is there for the
  * sweep, because its writer may die. Chunks are added only while the row exists, and go before it, so none is ever left alone.
  */
@@ -20,6 +22,7 @@ import {
   type WrittenBlob,
 } from '../../blobs/blob-store.ts';
 import { MeasuredBytes } from '../../blobs/measured-bytes.ts';
+import type { SmallBlob } from '../contents.ts';
 import { ASKED, type Database, type Patience, type Transaction, WORK } from './database.ts';
 
 /** How much is in memory at a time, and the most that one statement carries. */
@@ -159,6 +162,15 @@ export class PostgresBlobs implements BlobStore {
       return tx.now;
     });
   }
+}
+
+export function addSmallBlob(tx: Transaction, { blobId, bytes }: SmallBlob): void {
+  tx.send('INSERT INTO blobs (blob_id, size, written_at) VALUES ($1, $2, $3)', [
+    blobId,
+    bytes.length,
+    tx.now,
+  ]);
+  tx.send('INSERT INTO blob_chunks (blob_id, n, bytes) VALUES ($1, 0, $2)', [blobId, bytes]);
 }
 
 interface AddedChunk {

@@ -27,7 +27,7 @@ export async function lockBlobs(tx: Transaction, blobs: readonly HeldBlob[]): Pr
 }
 
 /** After `lockBlobs`. */
-export function addReferences(tx: Transaction, holder: Holder, blobs: readonly HeldBlob[]): void {
+export function addReferences(tx: Transaction, holder: Holder, blobs: readonly { blobId: string }[]): void {
   if (blobs.length === 0) return;
   tx.send('INSERT INTO blob_refs (holder, blob_id) SELECT $1, unnest ($2::text[]) ON CONFLICT DO NOTHING', [
     holder,

@@ -63,6 +63,9 @@ describe('one store for all tests', () => {
       get journal() {
         return journal!;
       },
+      get blobs() {
+        return journal!.blobs;
+      },
       reopen: openAgain,
       async dispose() {},
     };

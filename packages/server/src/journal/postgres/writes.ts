@@ -10,6 +10,7 @@ import { admit, type Post } from '../posts.ts';
 import type { NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import { insertGrants } from './approvals.ts';
+import { addSmallBlob } from './blobs.ts';
 import { addReferences } from './contents.ts';
 import type { Statement, Transaction } from './database.ts';
 import type { Answer } from './group-commit.ts';
@@ -72,8 +73,9 @@ function append(
   if (records.some(({ event }) => isTerminalEvent(event)) && state.last_posted_pos > seenPostedPos) {
     throw new UnseenPostError(lease.runId);
   }
-  for (const blob of blobs) expectRecent(blob, tx.now);
+  for (const blob of blobs) if (!('bytes' in blob)) expectRecent(blob, tx.now);
   const appended = batch.append(lease.runId, records, tx.now);
+  for (const blob of blobs) if ('bytes' in blob) addSmallBlob(tx, blob);
   addReferences(tx, runHolder(lease.runId), blobs);
   if (sessionFiles !== undefined) keepSessionFiles(tx, batch.get(lease.runId)!.row, sessionFiles);
   if (turn !== undefined) {

@@ -395,6 +395,14 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX run_heads_by_creation ON run_heads (owner, created_at, n);
   CREATE INDEX run_heads_by_change ON run_heads (owner, changed);
   `,
+  // 19: small blobs, which come with the records that refer to them
+  `
+  CREATE TABLE small_blobs (
+    blob_id    TEXT    NOT NULL PRIMARY KEY,
+    written_at INTEGER NOT NULL,
+    bytes      BLOB    NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /** The newest schema there is. */

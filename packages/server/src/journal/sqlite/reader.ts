@@ -30,6 +30,7 @@ import { ContentsReader } from './sqlite-contents.ts';
 import { ConversationsReader } from './sqlite-conversations.ts';
 import { FilesReader } from './sqlite-files.ts';
 import { HeadsReader } from './sqlite-heads.ts';
+import { SmallBlobsReader } from './sqlite-small-blobs.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
 /** How many events are read first. */
@@ -52,6 +53,7 @@ export class SqliteReader {
   readonly contents: ContentsReader;
   readonly files: FilesReader;
   readonly heads: HeadsReader;
+  readonly smallBlobs: SmallBlobsReader;
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true });
@@ -68,6 +70,7 @@ export class SqliteReader {
     this.sessions = new SessionsReader(this.#statement, new Cursors(key!.value, 'sessions'));
     this.contents = new ContentsReader(this.#statement);
     this.files = new FilesReader(this.#statement);
+    this.smallBlobs = new SmallBlobsReader(this.#statement);
     this.heads = new HeadsReader(this.#statement);
     this.outbox = new OutboxReader(this.#statement);
     this.conversations = new ConversationsReader(this.#statement);

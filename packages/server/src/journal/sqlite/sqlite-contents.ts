@@ -7,16 +7,30 @@ import {
   type Holder,
   holderGone,
   type NewBlob,
+  type SmallBlob,
 } from '../contents.ts';
+import type { SmallBlobsWriter } from './sqlite-small-blobs.ts';
 import type { Statements } from './statements.ts';
 import type { WriterClient } from './writer-client.ts';
 
 /** Called by name as `contents.<operation>`, and by the other writers as part of their operations. */
 export class ContentsWriter {
   readonly #statement: Statements;
+  readonly #smallBlobs: SmallBlobsWriter;
 
-  constructor(statement: Statements) {
+  constructor(statement: Statements, smallBlobs: SmallBlobsWriter) {
     this.#statement = statement;
+    this.#smallBlobs = smallBlobs;
+  }
+
+  /** Stores those that come with their bytes. */
+  holdNew(holder: Holder, blobs: readonly (NewBlob | SmallBlob)[], now: number): void {
+    const stored = blobs.map((blob): NewBlob => {
+      if (!('bytes' in blob)) return blob;
+      this.#smallBlobs.add(blob, now);
+      return { blobId: blob.blobId, writtenAt: now };
+    });
+    this.hold(holder, stored, now);
   }
 
   hold(holder: Holder, blobs: readonly HeldBlob[], now: number): void {

@@ -1,5 +1,8 @@
 /** The embedded driver: one SQLite file, one process. See HOW_IT_WORKS.md beside this file. */
 import { dirname } from 'node:path';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { blobsBeside, DirectoryBlobs } from '../../blobs/directory-blobs.ts';
+import { SmallBlobsFirst } from '../../blobs/small-blobs-first.ts';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import { makeDirectory } from '../../files/make-directory.ts';
 import { makePrivate } from '../../files/private-file.ts';
@@ -38,6 +41,7 @@ import { SqliteJobs } from './sqlite-jobs.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
 import { SqliteResponses } from './sqlite-responses.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
+import { SqliteSmallBlobs } from './sqlite-small-blobs.ts';
 import type { Appended } from './writer.ts';
 import { WriterClient } from './writer-client.ts';
 import { OWN_THREAD, type WriterThreads } from './writer-threads.ts';
@@ -55,6 +59,7 @@ export interface SqliteJournalOptions {
 }
 
 interface Parts {
+  path: string;
   writer: WriterClient;
   reader: SqliteReader;
   lock: FileLock;
@@ -73,6 +78,7 @@ export class SqliteJournal implements Journal {
   readonly contents: SqliteContents;
   readonly files: SqliteFiles;
   readonly heads: SqliteHeads;
+  readonly blobs: BlobStore;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
   readonly #lock: FileLock;
@@ -95,14 +101,14 @@ export class SqliteJournal implements Journal {
     try {
       makePrivate(path);
       const writer = await WriterClient.open({ path, threads, now, report, onFatal });
-      return new SqliteJournal({ writer, reader: new SqliteReader(path), lock, now, report });
+      return new SqliteJournal({ path, writer, reader: new SqliteReader(path), lock, now, report });
     } catch (error) {
       lock.release();
       throw new Error(`The database ${path} cannot be opened: ${(error as Error).message}`, { cause: error });
     }
   }
 
-  private constructor({ writer, reader, lock, now, report }: Parts) {
+  private constructor({ path, writer, reader, lock, now, report }: Parts) {
     this.#writer = writer;
     this.#reader = reader;
     this.#lock = lock;
@@ -117,6 +123,10 @@ export class SqliteJournal implements Journal {
     this.contents = new SqliteContents(writer, reader.contents, now);
     this.files = new SqliteFiles(writer, reader.files);
     this.heads = new SqliteHeads(writer, reader.heads);
+    this.blobs = new SmallBlobsFirst(
+      new SqliteSmallBlobs(writer, reader.smallBlobs),
+      new DirectoryBlobs({ path: blobsBeside(path), now }),
+    );
     this.#report = report;
   }
 

@@ -7,7 +7,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import type { BlobStore } from '../../blobs/blob-store.ts';
 import { blobsBeside, DirectoryBlobs } from '../../blobs/directory-blobs.ts';
+import { readSmallFirst } from '../../blobs/small-blobs-first.ts';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import {
   BATCH,
@@ -25,6 +27,7 @@ import { receiverOf } from '../outbox.ts';
 import { quoted, readCounters, readExpression, readShape, writeExpression } from './catalog.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 import { moveState } from './move-mark.ts';
+import { SmallBlobsReader } from './sqlite-small-blobs.ts';
 import { statementsOf } from './statements.ts';
 
 const COMPUTED = `
@@ -35,7 +38,7 @@ const COMPUTED = `
 export class SqliteSource implements SourceEnd {
   readonly shape: StoreShape;
   readonly identity: string;
-  readonly blobs: DirectoryBlobs;
+  readonly blobs: Pick<BlobStore, 'read'>;
   readonly #db: DatabaseSync;
   readonly #lock: FileLock;
   readonly #limits: BatchLimits;
@@ -55,8 +58,9 @@ export class SqliteSource implements SourceEnd {
     }
   }
 
-  private constructor(db: DatabaseSync, lock: FileLock, limits: BatchLimits, blobs: DirectoryBlobs) {
-    this.blobs = blobs;
+  private constructor(db: DatabaseSync, lock: FileLock, limits: BatchLimits, large: DirectoryBlobs) {
+    const small = new SmallBlobsReader(statementsOf(db));
+    this.blobs = { read: (...of) => readSmallFirst(small, large, ...of) };
     this.#db = db;
     this.#limits = limits;
     this.#lock = lock;

@@ -14,6 +14,7 @@ const PARTS = [
   'contents',
   'files',
   'heads',
+  'smallBlobs',
 ] as const;
 type Part = (typeof PARTS)[number];
 

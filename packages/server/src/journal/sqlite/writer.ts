@@ -35,6 +35,7 @@ import { SessionsWriter } from './sessions-writer.ts';
 import { ContentsWriter } from './sqlite-contents.ts';
 import { FilesWriter } from './sqlite-files.ts';
 import { HeadsWriter } from './sqlite-heads.ts';
+import { SmallBlobsWriter } from './sqlite-small-blobs.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
 /** About the size of a step's records: with less room on the disk a run cannot continue. */
@@ -64,6 +65,7 @@ export class SqliteWriter {
   readonly contents: ContentsWriter;
   readonly files: FilesWriter;
   readonly heads: HeadsWriter;
+  readonly smallBlobs: SmallBlobsWriter;
   readonly #statement: Statements;
   readonly #order: ClaimOrder;
   readonly #keys: IdempotencyKeys;
@@ -71,7 +73,8 @@ export class SqliteWriter {
   /** No other process has the database open, so every lease in it belongs to a dead process. */
   constructor(db: DatabaseSync) {
     this.#statement = statementsOf(db);
-    this.contents = new ContentsWriter(this.#statement);
+    this.smallBlobs = new SmallBlobsWriter(this.#statement);
+    this.contents = new ContentsWriter(this.#statement, this.smallBlobs);
     this.approvals = new ApprovalsWriter(this.#statement);
     this.heads = new HeadsWriter(this.#statement, this.approvals);
     this.sessions = new SessionsWriter(this.#statement, this.contents, this.heads);
@@ -150,7 +153,7 @@ export class SqliteWriter {
       throw new UnseenPostError(lease.runId);
     }
     const { turn, blobs, sessionFiles } = options;
-    if (blobs !== undefined) this.contents.hold(runHolder(row.run_id), blobs, now);
+    if (blobs !== undefined) this.contents.holdNew(runHolder(row.run_id), blobs, now);
     if (sessionFiles !== undefined) this.sessions.keepFiles(row.owner, row.session_id, sessionFiles);
     if (turn !== undefined) {
       this.sessions.addTurn(row.owner, row.session_id, row.run_id, turn, now);

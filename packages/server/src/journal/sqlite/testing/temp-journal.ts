@@ -24,6 +24,9 @@ export async function openTempJournal(
   let journal = await open();
   return {
     journal,
+    get blobs() {
+      return journal.blobs;
+    },
     async reopen() {
       await journal.close();
       journal = await open();
