@@ -1,7 +1,8 @@
 /**
  * Whether a cluster enforces the policy that denies sandboxes a network. Kubernetes accepts policies also where no network plug-in
- * cares for them, so two pods under the policy try it: one listens, the other connects to it. A plug-in may need a moment for a new
- * pod, so the last of several attempts counts.
+ * cares for them, so pods try it: a pod under the policy connects to one that may have a network, and the other way round. Between
+ * two pods under the policy a plug-in that knows only one direction would deny as much as one that knows both. A plug-in may need a
+ * moment for a new pod, so the last of several attempts counts.
  */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
@@ -14,7 +15,11 @@ import { exitCodeOf, isRunning } from './pod-state.ts';
 const WITHIN_MS = 3 * 60_000;
 const ATTEMPTS_MS = 5_000;
 const PORT = 8_642;
-const REACHED = 42;
+/** The exit code of a caller that reached its listener. */
+export const REACHED = 42;
+
+export type TrialApi = Pick<KubernetesApi, 'createPod' | 'untilPod' | 'deletePod'>;
+type TrialPod = { name: string; allowNetwork: boolean };
 
 const LISTEN = `require('node:net').createServer((socket) => socket.end()).listen(${PORT}, '::')`;
 const CONNECT = `
@@ -34,30 +39,43 @@ attempt();
 
 /** It leaves no pod, also if the signal ends it early. */
 export async function networkIsDenied(
-  api: KubernetesApi,
+  api: TrialApi,
   settings: PodSettings,
   interrupted: AbortSignal,
 ): Promise<boolean> {
   const signal = AbortSignal.any([AbortSignal.timeout(WITHIN_MS), interrupted]);
-  const [listener, caller] = ['listener', 'caller'].map((role) => `talaria-trial-${role}-${randomUUID()}`);
-  const create = (name: string, script: string, ...args: string[]) =>
-    api.createPod(trialPod(settings, name, ['/talaria/node', '-e', script, ...args]));
-  const names = [listener, caller] as [string, string];
+  const tries = [isDenied(api, settings, 'out', signal), isDenied(api, settings, 'in', signal)];
+  // Both have ended before anybody hears of one: they delete their pods.
+  await Promise.allSettled(tries);
+  return (await Promise.all(tries)).every(Boolean);
+}
+
+/** Whether nothing comes out of a pod under the policy, or into it. */
+async function isDenied(
+  api: TrialApi,
+  settings: PodSettings,
+  direction: 'in' | 'out',
+  signal: AbortSignal,
+): Promise<boolean> {
+  const listener = { name: `talaria-trial-listener-${randomUUID()}`, allowNetwork: direction === 'out' };
+  const caller = { name: `talaria-trial-caller-${randomUUID()}`, allowNetwork: direction === 'in' };
+  const create = (pod: TrialPod, script: string, ...args: string[]) =>
+    api.createPod(trialPod(settings, pod, ['/talaria/node', '-e', script, ...args]));
   try {
-    await create(names[0], LISTEN);
-    const address = await api.untilPod(names[0], addressOf, signal);
-    await create(names[1], CONNECT, address);
-    const code = await api.untilPod(names[1], exitCodeOf, signal);
+    await create(listener, LISTEN);
+    const address = await api.untilPod(listener.name, addressOf, signal);
+    await create(caller, CONNECT, address);
+    const code = await api.untilPod(caller.name, exitCodeOf, signal);
     if (code === 0 || code === REACHED) return code === 0;
     throw new SandboxError('container_failed', `a pod that tries the network ended with ${code}`);
   } finally {
-    for (const name of names) await api.deletePod(name, { graceS: 0 }).catch(() => {});
+    for (const { name } of [listener, caller]) await api.deletePod(name, { graceS: 0 }).catch(() => {});
   }
 }
 
-function trialPod(settings: PodSettings, name: string, command: readonly string[]): object {
+function trialPod(settings: PodSettings, pod: TrialPod, command: readonly string[]): object {
   return plainPodSpec(settings, {
-    ...{ name, command, labels: {}, allowNetwork: false, limits: {} },
+    ...{ ...pod, command, labels: {}, limits: {} },
     // Nobody looks for these pods after a crash.
     lifetimeS: WITHIN_MS / 1_000,
   });

@@ -12,6 +12,9 @@ export const INSIDE = {
   workspaces: '/talaria/workspaces',
 } as const;
 
+/** Where programs write what they need for a moment; an image may lack them. */
+export const TMP_DIRS = ['/tmp', '/var/tmp'];
+
 /** The JavaScript that runs here is for this version. */
 const NODE_IMAGE = 'node:24-bookworm-slim';
 /** Builders take lines of less than 64 KB. */
@@ -34,7 +37,7 @@ export function imageLayer(files: Readonly<Record<string, string>>): string[] {
   const lines = packed.match(new RegExp(`.{1,${LINE_BYTES}}`, 'g')) ?? [];
   return [
     `COPY --from=${NODE_IMAGE} /usr/local/bin/node ${INSIDE.node}`,
-    `RUN mkdir -p ${INSIDE.run} ${INSIDE.workspaces}`,
+    `RUN mkdir -p ${[INSIDE.run, INSIDE.workspaces, ...TMP_DIRS].join(' ')}`,
     ...lines.map((line) => `RUN printf %s ${line} >> ${PACKED}`),
     `RUN ${INSIDE.node} -e '${UNPACK}' ${PACKED} ${INSIDE.package}`,
   ];

@@ -5,17 +5,22 @@
  */
 import type { ContainerRequest } from '../containers/container-driver.ts';
 import { SOCKET_NAME } from '../containers/container-socket.ts';
-import { FIRST_PROCESS } from '../containers/first-process.ts';
+import { SERVER_KILLED } from '../containers/first-process.ts';
 import type { ContainerServerConfig } from '../containers/server/main.ts';
 import { SERVER_PROGRAM } from '../containers/server-program.ts';
 import type { SandboxLimits } from '../limits.ts';
-import { INSIDE } from './image-layer.ts';
+import { INSIDE, TMP_DIRS } from './image-layer.ts';
 import type { ModalSandboxParams } from './modal-sdk.ts';
 import { tagsOf } from './tags.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** For the server inside, beyond what its commands may use. */
 const SERVER_MEMORY_MB = 128;
+
+/** What counts against the limit of the disk. Commands are root there, but what the image has elsewhere is not theirs. */
+const WRITABLE_DIRS = [INSIDE.workspaces, INSIDE.run, ...TMP_DIRS];
+/** Where the kernel counts whom it killed for want of memory, in either version of control groups. */
+const OOM_COUNTERS = ['/sys/fs/cgroup/memory.events', '/sys/fs/cgroup/memory/memory.oom_control'];
 
 const SOCKET = `${INSIDE.run}/${SOCKET_NAME}`;
 /** What an image says to a Node of its own is not for this one. */
@@ -31,17 +36,31 @@ export interface SandboxSettings {
   lifetimeS: number;
 }
 
+/**
+ * The shell of containers/first-process.ts. It says that its server was killed only where the memory was used up: Modal does not tell
+ * why a process was killed, and a command can kill the server, too.
+ */
+export function firstProcess(counters: readonly string[] = OOM_COUNTERS): string[] {
+  const look = `while read -r name count; do [ "$name" != oom_kill ] || [ "$count" = 0 ] || exit ${SERVER_KILLED}; done`;
+  const looks = counters.map((file) => `[ ! -r ${file} ] || ${look} < ${file}`);
+  return ['/bin/sh', '-c', `"$@"; if [ $? = 137 ]; then ${looks.join('; ')}; fi; exit 1`, 'sh'];
+}
+
 export function sandboxParams(request: ContainerRequest, settings: SandboxSettings): ModalSandboxParams {
   const server: ContainerServerConfig = {
     socketPath: SOCKET,
     multiplexed: true,
-    backend: { ...request.backend, workspacesDir: INSIDE.workspaces },
+    backend: {
+      ...{ ...request.backend, workspacesDir: INSIDE.workspaces },
+      // Nothing keeps a command from writing beside its workspace.
+      ...(request.nested ? {} : { writableDirs: WRITABLE_DIRS }),
+    },
     version: SERVER_PROGRAM.version,
   };
   return {
     name: request.name,
     tags: tagsOf(request.name, request.labels),
-    command: [...FIRST_PROCESS, ...PROGRAM, JSON.stringify(server)],
+    command: [...firstProcess(), ...PROGRAM, JSON.stringify(server)],
     timeoutMs: settings.lifetimeS * 1000,
     blockNetwork: !request.allowNetwork,
     ...(settings.regions.length > 0 ? { regions: [...settings.regions] } : {}),

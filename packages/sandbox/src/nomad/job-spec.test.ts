@@ -56,6 +56,13 @@ test('a task of the docker driver has no network, no rights, a user that is not 
   expect(open.Config).not.toHaveProperty('network_mode');
 });
 
+test('where nothing isolates commands in a task, all that they can write to counts against the limit of the disk', () => {
+  const backendOf = (spec: object) => JSON.parse(taskOf(spec).Config.args.at(-1)).backend;
+  expect(backendOf(jobSpec(SETTINGS, REQUEST)).writableDirs).toEqual(['/local', '/alloc']);
+  const nested = { ...REQUEST, nested: true };
+  expect(backendOf(jobSpec({ ...SETTINGS, driver: 'raw_exec' }, nested))).not.toHaveProperty('writableDirs');
+});
+
 test('a task of raw_exec gets nothing of the environment of the agent', () => {
   const { Config } = taskOf(jobSpec({ ...SETTINGS, driver: 'raw_exec' }, { ...REQUEST, limits: {} }));
   expect(Config.command).toBe('/bin/sh');

@@ -40,6 +40,8 @@ const FIRST_PROCESS = [
   `${IN_TASK_DIR}"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit ${SERVER_FAILED}`,
   'sh',
 ];
+/** The directories of a task and of its allocation, which every process in a task of the `docker` driver can write to. */
+const WRITABLE_DIRS = ['/local', '/alloc'];
 const NAME_OF_WORKSPACES = 'workspaces';
 
 export interface JobSettings {
@@ -152,11 +154,15 @@ function plainConfig(settings: JobSettings, request: ContainerRequest): object {
   return { command: '/bin/sh', args: [...FIRST_PROCESS, ...clean, ...serverCommand(settings, request)] };
 }
 
-function serverCommand(settings: JobSettings, { backend }: ContainerRequest): string[] {
+function serverCommand(settings: JobSettings, { backend, nested }: ContainerRequest): string[] {
   const config: ContainerServerConfig = {
     socketPath: SOCKET_NAME,
     multiplexed: true,
-    backend: { ...backend, workspacesDir: workspacesDirOf(settings.driver) },
+    backend: {
+      ...{ ...backend, workspacesDir: workspacesDirOf(settings.driver) },
+      // Nothing keeps a command from writing beside its workspace.
+      ...(nested ? {} : { writableDirs: WRITABLE_DIRS }),
+    },
     version: SERVER_PROGRAM.version,
   };
   return [...programOf(settings), JSON.stringify(config)];

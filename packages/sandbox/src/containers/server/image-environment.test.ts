@@ -13,6 +13,11 @@ test("the image's variables, without this process's own", () => {
   expect(imageEnvironment(env)).toEqual({ GOPATH: '/go', PATH: `/usr/local/go/bin:/bin:${SYSTEM_PATH}` });
 });
 
+test('what a cluster tells its containers about themselves is not for commands', () => {
+  const env = { NOMAD_TOKEN: 'x', KUBERNETES_PORT: 'x', MODAL_TASK_ID: 'x', MODALITY: 'kept' };
+  expect(imageEnvironment(env)).toEqual({ MODALITY: 'kept' });
+});
+
 test('an image that says nothing', () => {
   expect(imageEnvironment({})).toEqual({});
 });

@@ -5,8 +5,8 @@
 import { SYSTEM_PATH } from '../../host/system-path.ts';
 
 const OURS = ['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', '_', 'TERM', 'TMPDIR', 'USER', 'LOGNAME'];
-/** What Nomad tells its tasks, and Kubernetes its pods, about themselves. */
-const THEIRS = /^(NOMAD|KUBERNETES)_/;
+/** What Nomad tells its tasks, Kubernetes its pods and Modal its sandboxes, about themselves. */
+const THEIRS = /^(NOMAD|KUBERNETES|MODAL)_/;
 
 export function imageEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found: Record<string, string> = {};
