@@ -5,6 +5,7 @@
 import type { BackendIsolation } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
 import type { LimitStatus } from '../limits.ts';
+import { reasonIn } from '../local/isolation/no-isolation.ts';
 import type { ContainerDriver } from './container-driver.ts';
 import { type ContainerSlots, NestingError } from './container-slots.ts';
 
@@ -66,7 +67,7 @@ async function choosePlain(
   signal: AbortSignal,
 ): Promise<NestingChoice> {
   const { limits } = await slots.prepare(signal);
-  const why = reason.replace(/\.$/, '');
-  const description = `${title}: every slot has a container of its own, which ends with it. Inside it commands are not isolated further (${why}).`;
+  const why = reasonIn(reason);
+  const description = `${title}: every slot has a container of its own, which isolates its commands and ends with it. In the container they are not isolated from each other (${why}).`;
   return { slots, limits, nested: false, isolation: { kind: 'container', description } };
 }

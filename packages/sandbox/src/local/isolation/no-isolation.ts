@@ -18,6 +18,14 @@ export function sweepAbandoned(workspacesDir: string): void {
   endAbandoned(markerKey(workspacesDir));
 }
 
+const NONE = "none: commands run as the server's user and see its files and network";
+
+/** Why there is none, of such a description. For a server in a container, the rest is about the container. */
+export function reasonIn(description: string): string {
+  const isOurs = description.startsWith(`${NONE} (`);
+  return isOurs ? description.slice(NONE.length + 2, -2) : description.replace(/\.$/, '');
+}
+
 export async function createNoIsolation(workspacesDir: string, reason: string): Promise<IsolationDriver> {
   const shell = await findShell();
   const users = new SharedUser();
@@ -27,7 +35,7 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
 
   return {
     kind: 'none',
-    description: `none: commands run as the server's user and see its files and network (${reason}).`,
+    description: `${NONE} (${reason}).`,
     shell: shell.kind,
     workspaceDir: (workspace) => workspace.dir,
     tmpDir: (workspace) => workspace.tmpDir,
