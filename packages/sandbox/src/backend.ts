@@ -62,6 +62,7 @@ export interface Slot {
  * - `timeout`, `aborted`: it was ended, by its deadline or by the caller.
  * - `oom`, `disk_full`: it was ended, or failed, because of the limit on memory, or on the size of a file or the
  *   workspace.
+ * - `process_limit`: it could not be started, because the processes of the slot have reached their limit.
  * - `gone`: the slot was released or its container died; acquire again.
  * - `backend_down`: the backend itself does not work at the moment.
  * - `invalid_request`: this call can never work.
@@ -71,9 +72,12 @@ export type FailureReason =
   | 'aborted'
   | 'oom'
   | 'disk_full'
+  | 'process_limit'
   | 'gone'
   | 'backend_down'
   | 'invalid_request';
+
+export type LimitFailure = Extract<FailureReason, 'oom' | 'disk_full' | 'process_limit'>;
 
 /** For a background process: `killed` by a call or a limit, `timed_out` by its own timeout, otherwise `exited`. */
 export type ProcessStatus = 'running' | 'exited' | 'killed' | 'timed_out';
@@ -85,8 +89,8 @@ export interface ProcessDescription {
   status: ProcessStatus;
   exit_code?: number;
   signal?: string;
-  /** The limit that ended it. */
-  failure?: Extract<FailureReason, 'oom' | 'disk_full'>;
+  /** The limit that ended it, or kept it from starting. */
+  failure?: LimitFailure;
   started_at: string;
   duration_s: number;
   output_bytes: number;

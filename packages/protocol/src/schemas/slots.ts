@@ -60,7 +60,7 @@ export const SlotResultSchema = Type.Object({
     full_output_path: Type.Optional(Type.String()),
     failure: Type.Optional(
       Type.String({
-        description: 'timeout, aborted, oom, disk_full, gone, backend_down or invalid_request',
+        description: 'timeout, aborted, oom, disk_full, process_limit, gone, backend_down or invalid_request',
       }),
     ),
     files_after_loss: FilesAfterLoss,

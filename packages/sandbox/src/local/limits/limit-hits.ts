@@ -1,9 +1,9 @@
 /** Which limit a command ran into, as text for the model. */
-import type { FailureReason } from '../../backend.ts';
+import type { LimitFailure } from '../../backend.ts';
 import { formatLimit } from '../../describe-limits.ts';
 
 export interface LimitHit {
-  failure: Extract<FailureReason, 'oom' | 'disk_full'>;
+  failure: LimitFailure;
   /** A sentence or two. */
   message: string;
 }
@@ -27,6 +27,11 @@ export function fileTooLarge(limitBytes: number): LimitHit {
     failure: 'disk_full',
     message: `The command was ended because a file it wrote reached the limit of ${formatLimit('fileSizeBytes', limitBytes)}.`,
   };
+}
+
+export function tooManyProcesses(limit: number): LimitHit {
+  const message = `The command could not be started: the processes of this sandbox have reached the limit of ${limit}. End some of those that run in the background, then call again.`;
+  return { failure: 'process_limit', message };
 }
 
 /** It was ended because of it, or had already ended when it was noticed. */

@@ -3,10 +3,20 @@ import type { CommandEnd, RunningCommand } from '../process/run-command.ts';
 import type { BackendLimits } from './backend-limits.ts';
 import { countWritten } from './disk-meter.ts';
 import type { LaunchLimits } from './launch-limits.ts';
-import { fileTooLarge, type LimitHit, outOfMemory, workspaceFull, workspaceOver } from './limit-hits.ts';
+import {
+  fileTooLarge,
+  type LimitHit,
+  outOfMemory,
+  tooManyProcesses,
+  workspaceFull,
+  workspaceOver,
+} from './limit-hits.ts';
 import type { OomKills } from './oom-kills.ts';
 import type { SlotGroup } from './slot-group.ts';
 import type { SpaceWatcher, WorkspaceSpace } from './workspace-space.ts';
+
+/** What the kernel says to a fork beyond a limit, by its code or in words. */
+const NO_PROCESS = /\bEAGAIN\b|Resource temporarily unavailable/;
 
 /** By what a slot limits its commands. */
 export interface SlotMeans {
@@ -77,6 +87,9 @@ export class LimitedCommand implements SpaceWatcher {
     const { limits, space } = this.#means;
     countWritten(end.writtenBytes);
     if (end.cause === 'timeout' || end.cause === 'lost') return undefined;
+    const processes = limits.status.find(({ limit }) => limit === 'processes')?.value;
+    if (processes !== undefined && !end.started && NO_PROCESS.test(end.message))
+      return tooManyProcesses(processes);
     if (this.#isOomVictim(end)) return outOfMemory(limits.oomBytes);
     const { fileSizeBytes } = limits.rlimits;
     if (end.signal === 'SIGXFSZ' && fileSizeBytes !== undefined) return fileTooLarge(fileSizeBytes);

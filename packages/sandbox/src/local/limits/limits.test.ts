@@ -64,6 +64,23 @@ test('without limits there is nothing to report', async () => {
   await backend.stop();
 });
 
+describe.skipIf(missing !== undefined)(unlessMissing('a slot that has as many processes as it may'), () => {
+  test.each(['bubblewrap', 'unshare'] as const)('says so to the next command: %s', async (isolation) => {
+    const backend = await start({ isolation, limits: { processes: 20 } });
+    const slot = await backend.acquire();
+    const run = async (tool: string, args: object) =>
+      (await backend.executeBatch([[slot, tool, { ...args }]]))[0];
+    const command = 'for i in $(seq 40); do sleep 600 & done; wait';
+    await run('bash', { command, background: true });
+    const refused = { success: false, metadata: { failure: 'process_limit' } };
+    await expect.poll(() => run('bash', { command: 'echo never' })).toMatchObject(refused);
+    expect((await run('bash', { command: 'echo never' }))?.error).toContain('the limit of 20');
+    expect(await run('bash', { command: 'echo never', background: true })).toMatchObject(refused);
+    expect(await run('search_files', { pattern: 'never' })).toMatchObject(refused);
+    await backend.stop({ purge: true });
+  });
+});
+
 test('a required limit comes before an optional one', async () => {
   const backend = await start({
     limits: { fileSizeBytes: 10 * MB },

@@ -42,11 +42,9 @@ export async function startInBackground(
   }
   if (process.startFailure !== undefined) {
     processes.drop(process);
-    return {
-      output: '',
-      error: `The sandbox could not start the command: ${process.startFailure}`,
-      metadata: { failure: 'backend_down' },
-    };
+    const { failure = 'backend_down' } = process.describe();
+    const error = process.limitHit ?? `The sandbox could not start the command: ${process.startFailure}`;
+    return { output: '', error, metadata: { failure } };
   }
   const notes = apart === undefined ? [] : [`[other commands cannot reach its ports: ${apart}]`];
   return report(process, [describeLog(process), ...notes]);
