@@ -33,6 +33,8 @@ export interface NomadOptions extends NomadTlsOptions {
   /** NOMAD_ADDR: `http://host:port`, `https://host:port` or `unix:///path`. */
   address: string;
   token?: string | undefined;
+  /** NOMAD_HTTP_AUTH: `user:password`, for a proxy before the agent. */
+  httpAuth?: string | undefined;
   namespace?: string | undefined;
   region?: string | undefined;
 }
@@ -239,8 +241,11 @@ export class NomadApi {
   }
 
   #headers(): Record<string, string> {
-    const { token } = this.#options;
-    return token ? { 'x-nomad-token': token } : {};
+    const { token, httpAuth } = this.#options;
+    return {
+      ...(token ? { 'x-nomad-token': token } : {}),
+      ...(httpAuth ? { authorization: `Basic ${Buffer.from(httpAuth).toString('base64')}` } : {}),
+    };
   }
 
   /** Read once: whoever renews them restarts the server. */

@@ -9,7 +9,10 @@ import { NomadDriver } from './nomad-driver.ts';
 const PENDING = [{ ID: 'a', CreateIndex: 1, ClientStatus: 'pending' }];
 /** How many calls it still answers with a reset, as an agent with too many connections may. */
 let resets = 0;
-const agent = createServer(({ method, url = '', socket }, response) => {
+/** Of the last call. */
+let authorization: string | undefined;
+const agent = createServer(({ method, url = '', socket, headers }, response) => {
+  authorization = headers.authorization;
   const answer = (body: object) => response.setHeader('x-nomad-index', 7).end(JSON.stringify(body));
   if (method !== 'GET') return answer({ EvalID: 'one' });
   if (url.startsWith('/v1/status/leader')) return resets-- > 0 ? socket.resetAndDestroy() : answer({});
@@ -41,6 +44,13 @@ const REQUEST = {
   ...{ name: 'talaria-1', labels: {}, nested: true, slots: 1, allowNetwork: false, limits: {}, backend: {} },
   directory: new ContainerDirectory('/nowhere'),
 };
+
+test('a user and a password are shown to a proxy before the agent', async () => {
+  const { port } = agent.address() as AddressInfo;
+  const api = new NomadApi({ address: `http://127.0.0.1:${port}`, httpAuth: 'ada:pass:word' });
+  await api.leader();
+  expect(authorization).toBe(`Basic ${Buffer.from('ada:pass:word').toString('base64')}`);
+});
 
 test('a task that does not run in time is told as that', async () => {
   await expect(driver().start(REQUEST, new AbortController().signal)).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 /** TLS as an agent of a real cluster has it: both ends show a certificate, and the agent's is not for its address. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TASK } from './job-spec.ts';
 import { NomadApi, type NomadOptions } from './nomad-api.ts';
@@ -38,6 +38,19 @@ export function describeNomadTls(plain: () => NomadAgent): void {
       const slot = await tasks.backend.acquire('trajectory');
       expect((await tasks.bash(slot, 'echo over TLS')).output).toBe('over TLS\n');
       expect(tasks.troubles).toEqual([]);
+    });
+
+    test('the certificate of the authority may be in a directory of several', async () => {
+      const caPath = join(dir, 'authorities');
+      await mkdir(caPath);
+      for (const file of [certificates.otherCa, certificates.ca])
+        await cp(file, join(caPath, basename(file)));
+      const { caCert: _, ...others } = nomad;
+      await new NomadApi({ ...others, caPath }).listJobs('talaria-');
+      await rm(join(caPath, basename(certificates.ca)));
+      await expect(new NomadApi({ ...others, caPath }).listJobs('talaria-')).rejects.toThrow('NOMAD_CACERT');
+      const missing = new NomadApi({ ...others, caPath: join(dir, 'none') });
+      await expect(missing.listJobs('talaria-')).rejects.toThrow('NOMAD_CAPATH names');
     });
 
     test('without a check of the agent its certificate may be of anybody', async () => {

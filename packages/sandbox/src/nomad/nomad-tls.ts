@@ -1,6 +1,7 @@
 /** TLS to an agent, set by the variables of Nomad's own clients, and what to change where it fails. */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
+import { join } from 'node:path';
 import {
   type ConnectionOptions,
   createSecureContext,
@@ -12,6 +13,8 @@ import { SandboxError } from '../errors.ts';
 export interface NomadTlsOptions {
   /** Files in PEM: NOMAD_CACERT, NOMAD_CLIENT_CERT and NOMAD_CLIENT_KEY. */
   caCert?: string | undefined;
+  /** NOMAD_CAPATH: a directory of such files; without effect beside a `caCert`. */
+  caPath?: string | undefined;
   clientCert?: string | undefined;
   clientKey?: string | undefined;
   /** NOMAD_TLS_SERVER_NAME: the name in the certificate of the agent, where that is not its host's. */
@@ -25,7 +28,7 @@ export async function readTls(
 ): Promise<RequestOptions & Pick<ConnectionOptions, 'secureContext'>> {
   const { tlsServerName, skipVerify } = options;
   const [ca, cert, key] = await Promise.all([
-    readPem('NOMAD_CACERT', options.caCert),
+    readAuthorities(options),
     readPem('NOMAD_CLIENT_CERT', options.clientCert),
     readPem('NOMAD_CLIENT_KEY', options.clientKey),
   ]);
@@ -44,6 +47,17 @@ function createContext(options: SecureContextOptions): SecureContext {
     const text = `NOMAD_CACERT, NOMAD_CLIENT_CERT and NOMAD_CLIENT_KEY cannot be used together (${reason}): name a certificate and its own key.`;
     throw new SandboxError('backend_down', text, { cause });
   }
+}
+
+async function readAuthorities({ caCert, caPath }: NomadTlsOptions): Promise<Buffer | Buffer[] | undefined> {
+  if (caCert || !caPath) return readPem('NOMAD_CACERT', caCert);
+  const names = await readdir(caPath).catch((cause: NodeJS.ErrnoException) => {
+    const text = `NOMAD_CAPATH names ${caPath}, which is no directory that can be read (${cause.code}).`;
+    throw new SandboxError('backend_down', text, { cause });
+  });
+  return Promise.all(
+    names.map(async (name) => (await readPem('NOMAD_CAPATH', join(caPath, name))) ?? Buffer.alloc(0)),
+  );
 }
 
 async function readPem(variable: string, path: string | undefined): Promise<Buffer | undefined> {

@@ -7,6 +7,7 @@ test('Nomad is found by the variables of its own clients, and its token is a sec
   const env = {
     ...{ TALARIA_BACKEND: 'nomad', TALARIA_NOMAD_IMAGE: 'sandbox:1', NOMAD_ADDR: 'https://nomad:4646' },
     ...{ NOMAD_TOKEN: 's3cret-token', NOMAD_NAMESPACE: 'agents', NOMAD_SKIP_VERIFY: 'true' },
+    ...{ NOMAD_HTTP_AUTH: 'ada:pass', NOMAD_CAPATH: '/etc/authorities' },
     ...{
       TALARIA_NOMAD_DATACENTERS: 'one, two',
       TALARIA_NOMAD_CONSTRAINTS: 'node.class = sandbox; attr.x > 1',
@@ -14,7 +15,14 @@ test('Nomad is found by the variables of its own clients, and its token is a sec
   };
   const { config } = load({ env });
   expect(nomadOptions(config)).toMatchObject({
-    nomad: { address: 'https://nomad:4646', token: 's3cret-token', namespace: 'agents', skipVerify: true },
+    nomad: {
+      address: 'https://nomad:4646',
+      token: 's3cret-token',
+      namespace: 'agents',
+      skipVerify: true,
+      httpAuth: 'ada:pass',
+      caPath: '/etc/authorities',
+    },
     job: {
       driver: 'docker',
       image: 'sandbox:1',
@@ -22,5 +30,5 @@ test('Nomad is found by the variables of its own clients, and its token is a sec
       constraints: ['node.class = sandbox', 'attr.x > 1'],
     },
   });
-  expect(configSecrets(config)).toContain('s3cret-token');
+  expect(configSecrets(config)).toEqual(expect.arrayContaining(['s3cret-token', 'ada:pass']));
 });

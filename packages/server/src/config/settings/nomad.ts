@@ -79,6 +79,14 @@ export const nomadSettings = {
     group: 'Sandbox and approvals',
     about: 'ACL token for Nomad, with the policy in docs/nomad.md',
   }),
+  nomadHttpAuth: define({
+    env: 'NOMAD_HTTP_AUTH',
+    key: 'nomad_http_auth',
+    kind: secret(),
+    default: undefined,
+    group: 'Sandbox and approvals',
+    about: 'user and password for a proxy before Nomad: `user:password`',
+  }),
   nomadNamespace: define({
     env: 'NOMAD_NAMESPACE',
     key: 'nomad_namespace',
@@ -102,6 +110,14 @@ export const nomadSettings = {
     default: undefined,
     group: 'Sandbox and approvals',
     about: "file with the certificate of the authority that Nomad's TLS is checked against",
+  }),
+  nomadCaPath: define({
+    env: 'NOMAD_CAPATH',
+    key: 'nomad_capath',
+    kind: string(),
+    default: undefined,
+    group: 'Sandbox and approvals',
+    about: 'directory with certificates of authorities, instead of one file',
   }),
   nomadClientCert: define({
     env: 'NOMAD_CLIENT_CERT',
