@@ -65,6 +65,19 @@ export async function describeNomadDocker(): Promise<void> {
       });
     });
 
+    test.each(['/alloc/data', '/local', '$HOME'])(
+      'a command over the disk limit is told so, wherever it writes: %s',
+      async (dir) => {
+        await using nomad = await startTest(agent, { ...options, limits: { workspaceBytes: 20 * MEGABYTE } });
+        const slot = await nomad.backend.acquire();
+        const fill = `for i in $(seq 100); do head -c 4M /dev/zero > ${dir}/part$i || exit; done; sleep 60`;
+        expect(await nomad.bash(slot, fill)).toMatchObject({
+          success: false,
+          metadata: { failure: 'disk_full' },
+        });
+      },
+    );
+
     test('an image without the program says what it lacks, and leaves no job', async () => {
       await using nomad = await createTest(agent, { job: { driver: 'docker', image: TEST_IMAGE } });
       await expect(nomad.backend.start()).rejects.toMatchObject({
