@@ -5,18 +5,14 @@
  * slot without a trajectory has a workspace that nobody needs afterwards, so releasing the slot deletes it. Releasing
  * and stopping first end what runs; its results are `aborted`.
  */
-import { randomUUID } from 'node:crypto';
-import { lstat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from '../artifacts.ts';
 import type {
   AcquireOptions,
   BackendStats,
   ExecuteOptions,
-  ExecutionMetadata,
   ExecutionRequest,
   ExecutionResult,
-  FailureReason,
   HardeningStatus,
   Isolation,
   Slot,
@@ -24,20 +20,14 @@ import type {
 } from '../backend.ts';
 import {
   checkCallOptions,
-  checkRequest,
   checkTrajectoryId,
   DEFAULT_OUTPUT_LIMIT_BYTES,
   DEFAULT_TIMEOUT_S,
-  slotIdOf,
 } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
-import { notRun } from '../not-run.ts';
 import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
-import { InvalidArguments } from '../tools/check-arguments.ts';
-import type { CheckedCall } from '../tools/sandbox-tools.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
-import { InvalidPathError, WorkspacePathError } from '../workspace/files/path-components.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { WorkspaceAccess } from '../workspace/workspace-access.ts';
@@ -54,7 +44,6 @@ import { StagedWriter } from '../workspace/writing/staged-writer.ts';
 import { Staging } from '../workspace/writing/staging.ts';
 import { removeInPlace, WorkspaceDirectory } from '../workspace/writing/workspace-directory.ts';
 import type { OpenWriterOptions, WorkspaceWriter } from '../writing.ts';
-import { ProcessError } from './background/background-processes.ts';
 import { SharedNetwork } from './background/shared-network.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
@@ -71,8 +60,8 @@ import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
 import { sweepMomentary } from './process/memory-dir.ts';
 import { PipeStock } from './process/pipe-stock.ts';
-import { runTool } from './tools/run-tool.ts';
-import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
+import { type CallPlace, failure, SlotCalls } from './slot-calls.ts';
+import type { ToolOutcome } from './tools/tool.ts';
 
 const DEFAULT_SPOOL_LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -131,6 +120,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   /** Acquire, release and discard of one workspace happen one after the other. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #digests = new Digests();
+  readonly #calls: SlotCalls;
   #running: Running | undefined;
   #starting: Promise<void> | undefined;
 
@@ -139,6 +129,14 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     checkCallOptions(options);
     this.#options = options;
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
+    this.#calls = new SlotCalls({
+      placeOf: (slotId) => this.#placeOf(slotId),
+      output: {
+        limitBytes: options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
+        spoolLimitBytes: options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,
+      },
+      defaultTimeoutS: this.defaultTimeoutS,
+    });
   }
 
   /** Two concurrent calls are one start. */
@@ -286,21 +284,11 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     return this.#started().workspaces.mountedAt(dir);
   }
 
-  async executeBatch(
+  executeBatch(
     requests: readonly ExecutionRequest[],
     options: ExecuteOptions = {},
   ): Promise<ExecutionResult[]> {
-    return Promise.all(
-      requests.map(async (request, index) => {
-        const call = checkRequest(request, options.timeoutS);
-        const result =
-          typeof call === 'string'
-            ? notRun('invalid_request', call, slotIdOf(request))
-            : await this.#executeUntilAborted(request, call, options);
-        options.onResult?.(result, index);
-        return result;
-      }),
-    );
+    return this.#calls.execute(requests, options);
   }
 
   async openWriter(
@@ -368,6 +356,14 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
       limits: limits?.status ?? [],
       slots,
     };
+  }
+
+  #placeOf(slotId: string): CallPlace | ToolOutcome {
+    if (!this.#running) return failure('backend_down', 'The local backend is not started.');
+    const slot = this.#slots.get(slotId);
+    if (!slot || slot.state === 'releasing') return failure('gone', `The slot ${slotId} was released.`);
+    const { isolation, pipes } = this.#running;
+    return { slot, isolation, pipes };
   }
 
   #started(): Running {
@@ -445,117 +441,9 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
       if (this.#turns.get(name) === turn) this.#turns.delete(name);
     }
   }
-
-  async #executeUntilAborted(
-    request: ExecutionRequest,
-    call: CheckedCall,
-    options: ExecuteOptions,
-  ): Promise<ExecutionResult> {
-    const controller = new AbortController();
-    const abort = () => controller.abort();
-    const signals = [options.signal, request[3]?.signal].filter((signal) => signal !== undefined);
-    for (const signal of signals) {
-      if (signal.aborted) abort();
-      signal.addEventListener('abort', abort, { once: true });
-    }
-    try {
-      return await this.#execute(request[0], call, options.timeoutS, controller);
-    } finally {
-      for (const signal of signals) signal.removeEventListener('abort', abort);
-    }
-  }
-
-  async #execute(
-    slot: Slot,
-    call: CheckedCall,
-    timeoutS: number | undefined,
-    controller: AbortController,
-  ): Promise<ExecutionResult> {
-    const executionId = `exec_${randomUUID()}`;
-    const startedAt = performance.now();
-    const outcome = await this.#runTool(slot, call, timeoutS, controller, executionId);
-    return {
-      success: outcome.error === '',
-      output: outcome.output,
-      error: outcome.error,
-      executionId,
-      slotId: slot.slotId,
-      metadata: {
-        timed_out: false,
-        truncated: false,
-        ...outcome.metadata,
-        duration_s: (performance.now() - startedAt) / 1000,
-      } satisfies ExecutionMetadata,
-    };
-  }
-
-  async #runTool(
-    { slotId }: Slot,
-    call: CheckedCall,
-    timeoutS: number | undefined,
-    controller: AbortController,
-    executionId: string,
-  ): Promise<ToolOutcome> {
-    if (!this.#running) return failure('backend_down', 'The local backend is not started.');
-    const slot = this.#slots.get(slotId);
-    if (!slot || slot.state === 'releasing') return failure('gone', `The slot ${slotId} was released.`);
-    if (controller.signal.aborted) return failure('aborted', 'The call was stopped before it began.');
-    const execution = runTool(call, {
-      executionId,
-      workspace: slot.workspace,
-      isolation: this.#running.isolation,
-      slotLimits: slot.limits,
-      pipes: this.#running.pipes,
-      processes: slot.processes,
-      network: slot.network,
-      seat: slot.seat,
-      limits: {
-        limitBytes: this.#options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
-        spoolLimitBytes: this.#options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,
-      },
-      defaultTimeoutS: timeoutS ?? this.defaultTimeoutS,
-      maxTimeoutS: Math.min(timeoutS ?? LONGEST_TIMEOUT_S, LONGEST_TIMEOUT_S),
-      signal: controller.signal,
-    })
-      .catch(describeFailure)
-      .then((outcome) => nameMissing(outcome, slot.workspace));
-    slot.executions.set(controller, execution);
-    try {
-      return await execution;
-    } finally {
-      slot.executions.delete(controller);
-    }
-  }
-}
-
-function describeFailure(error: Error): ToolOutcome {
-  if (error instanceof InvalidArguments || error instanceof InvalidPathError) {
-    return failure('invalid_request', error.message);
-  }
-  if (error instanceof WorkspaceFullError) return failure('disk_full', error.message);
-  if (error instanceof WorkspacePathError) return failure(diskIsFull(error), error.message);
-  if (error instanceof ProcessError) return failure(undefined, error.message);
-  return failure('backend_down', `The local backend failed: ${error.message}`);
-}
-
-/** Whoever owns a mounted directory can move or delete it. The failure would name its path, which no client may know. */
-async function nameMissing(outcome: ToolOutcome, { dir }: Workspace): Promise<ToolOutcome> {
-  if (outcome.metadata.failure !== 'backend_down') return outcome;
-  const stats = await lstat(dir).catch(() => undefined);
-  if (stats?.isDirectory()) return outcome;
-  return failure('backend_down', 'The directory of the workspace was moved or deleted on its machine.');
-}
-
-function diskIsFull({ cause }: WorkspacePathError): FailureReason | undefined {
-  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' ? 'disk_full' : undefined;
 }
 
 function nameFullness(error: Error): never {
   if (!(error instanceof WorkspaceFullError)) throw error;
   throw new SandboxError('workspace_full', error.message, { cause: error });
-}
-
-function failure(reason: FailureReason | undefined, error: string): ToolOutcome {
-  return { output: '', error, metadata: reason === undefined ? {} : { failure: reason } };
 }
