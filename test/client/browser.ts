@@ -9,9 +9,13 @@ import { rolldown } from 'rolldown';
 
 const CLIENT = fileURLToPath(new URL('../../packages/client/src/index.ts', import.meta.url));
 
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-);
+/** The first is Chromium without a user interface, which takes a third less of the processor. */
+export const CHROMIUM = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find(existsSync);
 
 /**
  * Of several lists Chromium takes the last one, so this one repeats the features that Playwright disables on Linux. The rest
