@@ -7,13 +7,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 
-const MOMENTS: Moment[] = [
+/** Before and after there is a checkpoint. The soak tests have more. */
+const MOMENTS: Moment[] = ['checkpoint.after-blob', 'checkpoint.after-record@2'];
+const MORE_MOMENTS: Moment[] = [
   'blob.before-whole',
   'blob.after-whole',
-  'checkpoint.after-blob',
   'checkpoint.after-blob@2',
   'checkpoint.after-record',
-  'checkpoint.after-record@2',
   'run.before-terminal',
   'run.after-terminal',
 ];
@@ -26,7 +26,10 @@ afterAll(() => model.close());
 
 const call = (command: string) => ({ tools: [{ name: 'terminal', arguments: { command } }] });
 
-test.each(MOMENTS)('%s', async (moment) => {
+test.each(MOMENTS)('%s', survives);
+test.each(MORE_MOMENTS)('%s', { tags: ['soak'] }, survives);
+
+async function survives(moment: Moment): Promise<void> {
   await using server = new KillableServer({ modelUrl: model.url });
   await server.start(moment);
   const session = { session_id: `s-${randomUUID()}` };
@@ -42,4 +45,4 @@ test.each(MOMENTS)('%s', async (moment) => {
     event.event === 'tool.completed' ? [event.preview] : [],
   );
   expect(looked).toEqual(['two\ntwo\n']);
-});
+}

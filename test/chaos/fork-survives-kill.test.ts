@@ -26,16 +26,13 @@ const STEPS: Step[] = [
   { text: 'Done.' },
 ];
 
-/** The first three are of the request; each later one is of the work on the fork. */
-const MOMENTS: Moment[] = [
+/** One of the request, and one of the work on the fork. The soak tests have more of both. */
+const MOMENTS: Moment[] = ['journal.after-commit', 'tool.after-effect'];
+const MORE_MOMENTS: Moment[] = [
   'journal.before-commit',
-  'journal.after-commit',
   'run.after-create',
   'run.after-claim',
-  'tool.after-effect',
   'run.before-terminal',
-];
-const MORE_MOMENTS: Moment[] = [
   'journal.before-commit@2',
   'step.before-model',
   'step.after-delta',

@@ -106,15 +106,11 @@ async function survives(moment: Moment, interrupted: Interrupted): Promise<void>
   if (!/^(run\.after-create|run\.after-terminal|journal)/.test(moment)) expect(run.resumed).toHaveLength(1);
 }
 
-/** One before and one after a record of each kind. `npm test` kills a server at these, the soak tests at all. */
+/** In each kind of work. `npm test` kills a server at these, the soak tests at all. */
 const FEW: Moment[] = [
-  'run.after-create',
   'step.after-delta',
-  'step.before-append@2',
-  'tool.after-intent',
   'tool.after-effect',
   'approval.after-answer',
-  'run.before-terminal',
   'journal.before-commit',
 ];
 

@@ -1,5 +1,7 @@
 /** Processes of a tool do not outlive the server: not after `kill -9`, and not in the background. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tagsOf } from '../../packages/sandbox/src/local/testing/why-unavailable.ts';
 import { markedSleep, processesWith, terminal } from '../e2e/server-with-model.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -13,7 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-describe.concurrent.each(['bubblewrap', 'unshare'])('with %s', (isolation) => {
+for (const isolation of ['bubblewrap', 'unshare'] as const) {
+  describe.concurrent(`with ${isolation}`, { tags: await tagsOf(isolation) }, () =>
+    describeProcesses(isolation),
+  );
+}
+
+function describeProcesses(isolation: string): void {
   test('the processes of a running tool are gone when the server was killed', SLOW, async ({ skip }) => {
     const env = { TALARIA_SANDBOX_ISOLATION: isolation };
     await using server = new KillableServer({ modelUrl: model.url, env });
@@ -59,7 +67,7 @@ describe.concurrent.each(['bubblewrap', 'unshare'])('with %s', (isolation) => {
     expect(last.at(-1)).toMatch(new RegExp(`^tool: There is no process ${id}\\. There is none.*restart`));
     expect(last.filter((line) => line.includes('was restarted'))).toHaveLength(1);
   });
-});
+}
 
 test('without isolation they are gone when the server is back', SLOW, async () => {
   await using server = new KillableServer({

@@ -14,10 +14,11 @@ const ARCHIVE = execFileSync('sh', [
   'd=$(mktemp -d); cd $d; mkdir tree; for i in $(seq 50); do echo $i > tree/$i; done; tar cz tree; rm -r $d',
 ]).toString('base64');
 
-const MOMENTS: Moment[] = [
+/** Between two parts. The soak tests have more. */
+const MOMENTS: Moment[] = ['setup.after-part@2'];
+const MORE_MOMENTS: Moment[] = [
   'setup.after-clear',
   'setup.after-part',
-  'setup.after-part@2',
   'setup.before-record',
   'setup.after-record',
 ];
@@ -28,7 +29,10 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-test.each(MOMENTS)('%s', async (moment) => {
+test.each(MOMENTS)('%s', survives);
+test.each(MORE_MOMENTS)('%s', { tags: ['soak'] }, survives);
+
+async function survives(moment: Moment): Promise<void> {
   await using server = new KillableServer({ modelUrl: model.url });
   await server.start(moment);
   const command = 'find . -type f -not -path "./.talaria/*" | wc -l; cat notes.md tree/7; ls';
@@ -50,4 +54,4 @@ test.each(MOMENTS)('%s', async (moment) => {
   expect(events.at(-1)).toMatchObject({ event: 'run.completed' });
   // Nothing is left on its way.
   expect(readdirSync(join(server.process.dataDir, 'workspaces', '.sandbox', 'trash'))).toEqual([]);
-});
+}

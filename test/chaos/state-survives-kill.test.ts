@@ -178,6 +178,7 @@ test('a queued run keeps its place and starts when there is room', SLOW, async (
 
 interface StopCase {
   when: string;
+  tags?: string[];
   input: string;
   /** Whether the run is where the stop should find it. */
   atWork(server: KillableServer, runId: string): Promise<boolean>;
@@ -188,6 +189,7 @@ const silent = script([{ hang: 'before' }]);
 const STOPS: StopCase[] = [
   {
     when: 'while the model is silent',
+    tags: ['soak'],
     input: silent,
     atWork: async () =>
       model.requests.some(({ scriptId }) => scriptId !== undefined && silent.includes(scriptId)),
@@ -201,6 +203,7 @@ const STOPS: StopCase[] = [
   },
   {
     when: 'while an approval is pending',
+    tags: ['soak'],
     input: gatedRun(),
     atWork: async (server, runId) => (await server.api.run(runId)).status === 'waiting_for_approval',
     marks: [],
@@ -208,7 +211,11 @@ const STOPS: StopCase[] = [
 ];
 
 describe.concurrent('a stop that was accepted before the kill', () => {
-  test.each(STOPS)('$when cancels the run after it', SLOW, async ({ input, atWork, marks }) => {
+  for (const { when, tags = [], ...stop } of STOPS) {
+    test(`${when} cancels the run after it`, { ...SLOW, tags }, () => cancels(stop));
+  }
+
+  async function cancels({ input, atWork, marks }: Omit<StopCase, 'when'>): Promise<void> {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start('run.before-terminal');
     const runId = await server.create(input);
@@ -224,7 +231,7 @@ describe.concurrent('a stop that was accepted before the kill', () => {
     expect(ofKind(events, 'run.resumed')).toEqual([]);
     expect((await server.api.stop(runId)).status).toBe(404);
     expect(marksOf(server, runId)).toEqual(marks);
-  });
+  }
 });
 
 describe.concurrent('after a kill at a certain point', () => {
@@ -263,7 +270,10 @@ describe.concurrent('after a kill at a certain point', () => {
   });
 });
 
-test('a pending approval waits through more kills than the recovery limit', SLOW, async () => {
+test('a pending approval waits through more kills than the recovery limit', {
+  ...SLOW,
+  tags: ['soak'],
+}, async () => {
   await using server = new KillableServer({ modelUrl: model.url });
   await server.start();
   const runId = await server.create(gatedRun());

@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
 
 const MEGABYTE = 1_000_000;
-const HUGE_BYTES = 300 * MEGABYTE;
+const HUGE_BYTES = 200 * MEGABYTE;
 /** How much memory a stream may take while it moves many times as much. */
 const MEMORY_LIMIT_BYTES = 120 * MEGABYTE;
 const FORMATS = ['tar', 'tar.gz', 'zip'];
@@ -86,16 +86,10 @@ test('files are deleted with their run', async () => {
   }
 });
 
-test.each([
-  [
-    'a file',
-    'mkdir -p target; while :; do echo mine > new; mv -T new target/passwd; ln -s /etc/passwd l; mv -T l target/passwd; done',
-  ],
-  [
-    'a directory',
-    'mkdir real; echo mine > real/passwd; while :; do mv -T real target; mv -T target real; ln -s /etc target; rm target; done',
-  ],
-])('%s that is swapped for a link while it is requested reveals nothing of the host', async (_, swap) => {
+// The contract of backends has the same without HTTP, of every kind.
+test('a file that is swapped for a link while it is requested reveals nothing of the host', async () => {
+  const swap =
+    'mkdir -p target; while :; do echo mine > new; mv -T new target/passwd; ln -s /etc/passwd l; mv -T l target/passwd; done';
   const runId = await world.api.create(script([{ tools: [terminal(swap)] }, { text: 'done' }]));
   await waitFor('the swapping to begin', async () => (await listed(runId)).length > 0);
   const asked = [
@@ -106,7 +100,7 @@ test.each([
     '/archive?format=tar&path=target/passwd',
   ];
   let mine = 0;
-  for (const until = Date.now() + 2_500; Date.now() < until; ) {
+  for (let round = 0; round < 100 || mine === 0; round += 1) {
     await Promise.all(
       asked.map(async (path) => {
         // A file that is swapped while it is sent may break off the response; it is still no other file.
