@@ -57,6 +57,22 @@ test('a run says at its end what changed and how to take it, and what is taken i
   expect(taken).toEqual(treeOf(directory));
 });
 
+test('a fork says at its end what it changed and how to take that, from the same server', async () => {
+  await work();
+  expect((await cli(['apply', runId])).code).toBe(0);
+  const named = ['--server', server.url];
+  const { code, stderr } = await cli(['fork', runId, 'Do `echo forked > src/a`', ...named]);
+  expect(code).toBe(0);
+  const [, forkId = ''] = /· (run_[0-9a-f]{32})$/m.exec(stderr)!;
+  expect(forkId).not.toBe(runId);
+  expect(stderr).toMatch(/\nM .* src\/a\n1 file changed, /);
+  expect(stderr).toContain(
+    `See it: talaria diff ${forkId} --server ${server.url}\nTake it: talaria apply ${forkId} --server ${server.url}\n`,
+  );
+  expect(await cli(['apply', forkId])).toMatchObject({ code: 0, stderr: '' });
+  expect(readFileSync(join(directory, 'src/a'), 'utf8')).toBe('forked\n');
+});
+
 test('git takes the diff of a run without binary files, and a pipe gets its bytes', async () => {
   await work('echo two >> src/a; rm old/x; echo tab$(printf "\\t") > new');
   const { stdout } = await cli(['diff', runId]);

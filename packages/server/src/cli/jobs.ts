@@ -7,6 +7,7 @@ import { exitCodes } from './exit-codes.ts';
 import { readText } from './read-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fields } from './text/fields.ts';
+import { nextCommand } from './text/next-command.ts';
 import { safeJson, safeLine, safeText } from './text/safe-text.ts';
 import { type Cell, table } from './text/table.ts';
 import { localTime } from './text/time.ts';
@@ -60,8 +61,8 @@ export function runJob(args: Arguments<'jobsRun'>, terminal: Terminal): Promise<
     ({ jobs }, id) => jobs.run(id),
     ({ last_run_id: runId }) =>
       typeof runId === 'string'
-        ? `started; talaria watch ${safeLine(runId)} shows it`
-        : 'started; talaria runs shows it',
+        ? `started; ${nextCommand(`watch ${safeLine(runId)}`, args.server)} shows it`
+        : `started; ${nextCommand('runs', args.server)} shows it`,
   );
 }
 

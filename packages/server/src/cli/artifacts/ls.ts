@@ -6,6 +6,7 @@ import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 import { bytes } from '../text/bytes.ts';
+import { nextCommand } from '../text/next-command.ts';
 import { safeJson } from '../text/safe-text.ts';
 import { shownPath } from '../text/shown-path.ts';
 import { type Cell, table } from '../text/table.ts';
@@ -25,7 +26,7 @@ export async function listArtifacts(args: Arguments<'artifactsLs'>, terminal: Te
   else terminal.out(asTable(list.data, terminal));
   if (list.truncated) {
     terminal.err(
-      `There is more than a listing holds; list its directories one by one, or take it all: talaria artifacts get ${runId}`,
+      `There is more than a listing holds; list its directories one by one, or take it all: ${nextCommand(`artifacts get ${runId}`, args.server)}`,
     );
   }
   return exitCodes.ok;

@@ -31,6 +31,7 @@ export const workspaceCommands = {
     details:
       'Compares three states of each file that the run changed: as the run began with it, as the run left it, and as it ' +
       'is here. A file that was changed here, too, is a conflict, and nothing is applied. Doing it again does no harm. ' +
+      'Of a fork, it takes what the fork changed, not what came before it. ' +
       'Links are not followed, and nothing is written into .git.',
     positionals: [run],
     options: {

@@ -3,6 +3,7 @@ import type { RunCreated, Talaria } from '@talaria/client';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
+import { nextCommand } from '../text/next-command.ts';
 import { safeJson, safeLine } from '../text/safe-text.ts';
 import { followRun } from './follow-run.ts';
 import { openView, type ViewOptions } from './open-view.ts';
@@ -17,7 +18,7 @@ const ENDED: readonly number[] = [exitCodes.ok, exitCodes.runFailed, exitCodes.r
 export async function followCreated(
   client: Talaria,
   created: RunCreated,
-  args: ViewOptions & { readonly detach: boolean },
+  args: ViewOptions & { readonly detach: boolean; readonly server: string | undefined },
   terminal: Terminal,
   linesAtEnd?: (runId: string) => Promise<string[]>,
 ): Promise<number> {
@@ -27,11 +28,11 @@ export async function followCreated(
   if (args.detach) {
     if (!args.json) terminal.out(runId);
     if (terminal.stdout.isTerminal && !args.quiet && !args.json)
-      terminal.err(`Watch it: talaria watch ${runId}`);
+      terminal.err(`Watch it: ${nextCommand(`watch ${runId}`, args.server)}`);
     return exitCodes.ok;
   }
   using view = openView(args, terminal);
-  const exitCode = await followRun({ client, runId, view, terminal });
+  const exitCode = await followRun({ client, runId, view, terminal, server: args.server });
   if (linesAtEnd !== undefined && ENDED.includes(exitCode) && !args.json && !args.quiet) {
     for (const line of await linesAtEnd(runId)) view.note(line);
   }

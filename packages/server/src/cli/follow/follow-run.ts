@@ -12,6 +12,7 @@ import {
 } from '@talaria/client';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
+import { nextCommand } from '../text/next-command.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { handleInterrupts } from './interrupts.ts';
 import { Questions } from './questions.ts';
@@ -23,6 +24,8 @@ export interface FollowOptions {
   readonly after?: number | undefined;
   readonly view: RunView;
   readonly terminal: Terminal;
+  /** The flag that named the server. */
+  readonly server: string | undefined;
 }
 
 /** A server that is updated or moved is back by then; somebody who does not want to wait has Ctrl-C. */
@@ -33,11 +36,11 @@ const STOP_RETRIES = 3;
 
 export async function followRun(options: FollowOptions): Promise<number> {
   const { client, runId, view, terminal } = options;
+  const comeBack = `Come back: ${nextCommand(`watch ${runId}`, options.server)}`;
   const left = new AbortController();
 
   using _interrupts = handleInterrupts({
-    onLeaving: () =>
-      view.note(`Leaving; the run continues. Ctrl-C again stops it.\nCome back: talaria watch ${runId}`),
+    onLeaving: () => view.note(`Leaving; the run continues. Ctrl-C again stops it.\n${comeBack}`),
     onStop() {
       view.stopping();
       client.runs.stop(runId, { maxRetries: STOP_RETRIES }).catch((error: unknown) => {
@@ -75,7 +78,7 @@ export async function followRun(options: FollowOptions): Promise<number> {
     }
     if (!(error instanceof Left)) throw error;
     if (error.exitCode !== exitCodes.interrupted && error.exitCode !== exitCodes.ok) {
-      view.note(`Leaving; the run continues.\nCome back: talaria watch ${runId}`);
+      view.note(`Leaving; the run continues.\n${comeBack}`);
     }
     return error.exitCode;
   } finally {

@@ -4,6 +4,7 @@ import { findRun } from '../client/find-run.ts';
 import type { Arguments } from '../commands.ts';
 import { readText } from '../read-text.ts';
 import type { Terminal } from '../terminal.ts';
+import { changesOf } from './changes-of.ts';
 import { CREATE_RETRIES, followCreated } from './follow-created.ts';
 
 export async function fork(args: Arguments<'fork'>, terminal: Terminal): Promise<number> {
@@ -16,5 +17,6 @@ export async function fork(args: Arguments<'fork'>, terminal: Terminal): Promise
     { at, input, instructions },
     { maxRetries: CREATE_RETRIES, idempotencyKey: args['idempotency-key'] },
   );
-  return followCreated(client, created, args, terminal);
+  const changes = changesOf(client, { directory: '.', server: args.server }, terminal);
+  return followCreated(client, created, args, terminal, changes);
 }

@@ -14,6 +14,8 @@ export interface QuestionsOptions {
   readonly client: Talaria;
   readonly runId: string;
   readonly view: RunView;
+  /** The flag that named the server. */
+  readonly server: string | undefined;
 }
 
 /** In past events, the answer to a question comes right after it. */
@@ -50,10 +52,10 @@ export class Questions {
   }
 
   async #ask(question: EventOf<'approval.request'>, signal: AbortSignal): Promise<void> {
-    const { view, runId } = this.#options;
+    const { view, runId, server } = this.#options;
     if (await isSettledSoon(signal)) return;
     if (view.prompt === undefined) {
-      view.note(howToApprove(question, runId));
+      view.note(howToApprove(question, runId, server));
       return;
     }
     while (!signal.aborted) {
@@ -70,7 +72,7 @@ export class Questions {
       .catch(() => NOT_KNOWN);
     const told = new Set(calls.map(({ tool_call_id }) => tool_call_id));
     const open = pending_calls.filter(({ tool_call_id }) => told.has(tool_call_id));
-    if (open.length > 0) view.note(howToAnswer(runId, open));
+    if (open.length > 0) view.note(howToAnswer(runId, open, this.#options.server));
   }
 
   async #answer({ request_id }: Question, choice: ApprovalChoice): Promise<boolean> {

@@ -10,6 +10,7 @@ import type { Terminal } from '../terminal.ts';
 import { shownPath } from '../text/shown-path.ts';
 import { UsageError } from '../usage-error.ts';
 import type { PackedWorkspace } from '../workspace/upload-directory.ts';
+import { changesOf } from './changes-of.ts';
 import { CREATE_RETRIES, followCreated } from './follow-created.ts';
 
 type RunArguments = Arguments<'run'>;
@@ -24,21 +25,9 @@ export async function run(args: RunArguments, terminal: Terminal): Promise<numbe
     created = await createWithDirectory(client, args, { input, directory: dir }, terminal);
   else if (mount !== undefined) created = await createIn(client, args, { input, directory: mount }, terminal);
   else created = await create(client, args, { input });
-  const changes = dir === undefined && mount === undefined ? undefined : changesOf(client, dir, terminal);
+  const hasFiles = dir !== undefined || mount !== undefined;
+  const changes = hasFiles ? changesOf(client, { directory: dir, server: args.server }, terminal) : undefined;
   return followCreated(client, created, args, terminal, changes);
-}
-
-/** `directory`: where the changes could be taken to; undefined if they are there already. */
-function changesOf(
-  client: Talaria,
-  directory: string | undefined,
-  terminal: Terminal,
-): (runId: string) => Promise<string[]> {
-  const { style } = terminal.stdout.isTerminal ? terminal.stdout : terminal.stderr;
-  return async (runId) => {
-    const { changeLines } = await import('../workspace/show-changes.ts');
-    return changeLines(client, runId, directory, style);
-  };
 }
 
 function checkDirectoryFlags(args: RunArguments): void {

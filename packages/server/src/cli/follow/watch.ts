@@ -10,5 +10,5 @@ export async function watch(args: Arguments<'watch'>, terminal: Terminal): Promi
   const client = connect(args, terminal);
   const runId = await findRun(client, args.run);
   using view = openView({ ...args, quiet: false }, terminal);
-  return await followRun({ client, runId, after: args.after, view, terminal });
+  return await followRun({ client, runId, after: args.after, view, terminal, server: args.server });
 }

@@ -1,6 +1,8 @@
 /** An approval request for a person: the whole command, the reason, and the deadline. */
+
 import type { ApprovalChoice, ApprovalRequest } from '@talaria/client';
 import type { Style } from '../style.ts';
+import { nextCommand } from '../text/next-command.ts';
 import { quote } from '../text/quote.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { elapsed } from '../text/time.ts';
@@ -29,9 +31,9 @@ export function remaining(question: Question, nowMs?: number): string | undefine
 }
 
 /** How to answer from elsewhere, and until when. */
-export function howToApprove(question: Question, runId: string): string {
+export function howToApprove(question: Question, runId: string, server: string | undefined): string {
   const time = remaining(question);
-  return `  Answer it with: talaria approve ${runId}${time === undefined ? '' : ` (${time})`}`;
+  return `  Answer it with: ${nextCommand(`approve ${runId}`, server)}${time === undefined ? '' : ` (${time})`}`;
 }
 
 export function answeredLine(choice: string, { good, bad }: Style): string {

@@ -1,6 +1,8 @@
 /** A tool call that the run's client has to run: what it is, and how to answer it by hand. */
+
 import type { PendingCall } from '@talaria/client';
 import type { Style } from '../style.ts';
+import { nextCommand } from '../text/next-command.ts';
 import { quote } from '../text/quote.ts';
 import { safeCommandLine, safeLine } from '../text/safe-text.ts';
 import { elapsed } from '../text/time.ts';
@@ -21,9 +23,13 @@ export function callLines(call: PendingCall, columns: number, style: Style): str
 }
 
 /** How to answer from elsewhere, and until when. The call is named if there are several. */
-export function howToAnswer(runId: string, calls: readonly PendingCall[]): string {
+export function howToAnswer(
+  runId: string,
+  calls: readonly PendingCall[],
+  server: string | undefined,
+): string {
   const name = calls.length > 1 ? ' <call>' : '';
   const seconds = Math.min(...calls.map(({ expires_at }) => expires_at)) - Date.now() / 1000;
   const time = seconds > 0 ? ` (given up in ${elapsed(Math.ceil(seconds))} without one)` : '';
-  return `  Answer it with: talaria answer ${runId}${name} --output <text>${time}`;
+  return `  Answer it with: ${nextCommand(`answer ${runId}${name} --output <text>`, server)}${time}`;
 }

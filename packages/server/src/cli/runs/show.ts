@@ -16,7 +16,7 @@ import { callLines, howToAnswer } from './pending-call.ts';
 export async function showRun(args: Arguments<'show'>, terminal: Terminal): Promise<number> {
   const client = connect(args, terminal);
   const run = await getRun(client, await findRun(client, args.run));
-  terminal.out(args.json ? safeJson(run, 2) : asText(run, terminal));
+  terminal.out(args.json ? safeJson(run, 2) : asText(run, terminal, args.server));
   return exitCodes.ok;
 }
 
@@ -30,7 +30,7 @@ async function getRun(client: Talaria, runId: string): Promise<Run> {
   }
 }
 
-function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
+function asText(run: Run, { stdout: { style, columns } }: Terminal, server: string | undefined): string {
   const { approval, output, pending_calls: calls = [] } = run;
   const used = tokens(run.usage ?? run.usage_so_far);
   const lines = fields(
@@ -49,13 +49,13 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal): string {
     style,
   );
   if (approval !== undefined) {
-    lines.push('', ...questionLines(approval, columns, style), howToApprove(approval, run.run_id));
+    lines.push('', ...questionLines(approval, columns, style), howToApprove(approval, run.run_id, server));
   }
   if (calls.length > 0) {
     lines.push(
       '',
       ...calls.flatMap((call) => callLines(call, columns, style)),
-      howToAnswer(run.run_id, calls),
+      howToAnswer(run.run_id, calls, server),
     );
   }
   if (output !== undefined) lines.push('', safeText(output).trimEnd());

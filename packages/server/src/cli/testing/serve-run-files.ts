@@ -23,6 +23,8 @@ export interface RunDirectories {
   /** In place of what changed. */
   data?: Partial<ChangedFile>[];
   truncated?: boolean;
+  /** In place of the content of files. */
+  content?: (response: ServerResponse, etag: string) => void;
   /** In place of the patch of a path. */
   patch?: (path: string) => Iterable<Buffer>;
 }
@@ -38,7 +40,7 @@ export function serveRunFiles(run: RunDirectories): Promise<TestServer> {
     const route = pathname.replace(`/v1/runs/${RUN_ID}`, '');
     if (route === '') json(response, 200, { run_id: RUN_ID, status: run.status ?? 'completed' });
     else if (route === '/artifacts/content') {
-      sendFile(response, sides.get(searchParams.get('at') ?? '')!, path);
+      sendFile(response, sides.get(searchParams.get('at') ?? '')!, path, run.content);
     } else if (route !== '/diff') refuse(response, 404, 'not_found');
     else if (searchParams.get('format') === 'patch') {
       if (run.patch === undefined) response.end(patchOf(run, path));
@@ -50,14 +52,20 @@ export function serveRunFiles(run: RunDirectories): Promise<TestServer> {
   });
 }
 
-function sendFile(response: ServerResponse, directory: string, path: string): void {
+function sendFile(
+  response: ServerResponse,
+  directory: string,
+  path: string,
+  content: RunDirectories['content'],
+): void {
   const found = treeOf(directory).get(path);
   if (found === undefined) refuse(response, 404, 'artifact_not_found');
   else if (found.startsWith('link')) refuse(response, 400, 'invalid_path');
   else {
     const bytes = readFileSync(join(directory, path));
     const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`;
-    response.writeHead(200, { etag, 'content-length': bytes.length }).end(bytes);
+    if (content !== undefined) content(response, etag);
+    else response.writeHead(200, { etag, 'content-length': bytes.length }).end(bytes);
   }
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytes } from './bytes.ts';
+import { nextCommand } from './next-command.ts';
 import { table } from './table.ts';
 import { age, duration, elapsed, localTime } from './time.ts';
 import { fit, widthOf, wrapHard } from './width.ts';
@@ -103,4 +104,13 @@ describe('a table', () => {
   it('is cut at its last column', () => {
     expect(table(['X', 'Y', 'Z'], rows, 26)).toContain('世界  the last on…\n');
   });
+});
+
+it.each([
+  [undefined, 'talaria watch run_1'],
+  ['http://far:8642', 'talaria watch run_1 --server http://far:8642'],
+  ['http://far/a b', "talaria watch run_1 --server 'http://far/a b'"],
+  ['http://me:secret@far:8642/x', 'talaria watch run_1 --server http://far:8642/x'],
+])('the next command after one with --server %s is: %s', (server, line) => {
+  expect(nextCommand('watch run_1', server)).toBe(line);
 });

@@ -1,6 +1,7 @@
-/** At the end of a run that was given a directory: what changed, and how to take it, if it is not there already. */
+/** At the end of a run: what changed, and how to take it. */
 import type { Talaria } from '@talaria/client';
 import type { Style } from '../style.ts';
+import { nextCommand } from '../text/next-command.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { statLines } from './diff/diff-stat.ts';
@@ -8,11 +9,18 @@ import { statLines } from './diff/diff-stat.ts';
 /** A long list is not read. */
 const SHOWN_MAX = 20;
 
+export interface ShownChanges {
+  client: Talaria;
+  /** Where the changes could be taken to; undefined if they are there already. */
+  directory: string | undefined;
+  /** The flag that named the server. */
+  server: string | undefined;
+  style: Style;
+}
+
 export async function changeLines(
-  client: Talaria,
   runId: string,
-  directory: string | undefined,
-  style: Style,
+  { client, directory, server, style }: ShownChanges,
 ): Promise<string[]> {
   try {
     const diff = await client.runs.diff(runId);
@@ -20,10 +28,10 @@ export async function changeLines(
     if (diff.data.length === 0) return lines;
     const hidden = diff.data.length - SHOWN_MAX;
     const shown = hidden <= 0 ? lines : [...lines.slice(0, SHOWN_MAX), `  and ${hidden} more`, lines.at(-1)!];
-    const see = `See it: talaria diff ${runId}`;
+    const see = `See it: ${nextCommand(`diff ${runId}`, server)}`;
     if (directory === undefined) return [...shown, see];
     const into = directory === '.' ? '' : ` --dir ${shellWord(directory)}`;
-    return [...shown, see, `Take it: talaria apply ${runId}${into}`];
+    return [...shown, see, `Take it: ${nextCommand(`apply ${runId}${into}`, server)}`];
   } catch (error) {
     return [`What changed could not be read: ${safeLine((error as Error).message)}`];
   }

@@ -1,5 +1,6 @@
 /** What `talaria apply` has done or would do, for people and for programs. */
 import type { Terminal } from '../../terminal.ts';
+import { nextCommand } from '../../text/next-command.ts';
 import { shownPath } from '../../text/shown-path.ts';
 import { type ChangeKind, changeMark } from '../change-mark.ts';
 import { leftOutLines } from '../not-taken.ts';
@@ -8,6 +9,8 @@ import type { Change, Plan } from './plan.ts';
 export interface Applied {
   readonly runId: string;
   readonly directory: string;
+  /** The flag that named the server. */
+  readonly server: string | undefined;
   readonly isDry: boolean;
   /** Because of conflicts. */
   readonly isRefused: boolean;
@@ -15,7 +18,7 @@ export interface Applied {
 }
 
 export function printApplied(
-  { runId, directory, isDry, isRefused, plan }: Applied,
+  { runId, directory, server, isDry, isRefused, plan }: Applied,
   terminal: Terminal,
 ): void {
   const { changes, conflicts, leftOut, done } = plan;
@@ -25,7 +28,7 @@ export function printApplied(
   }
   if (isRefused) {
     terminal.err(
-      `Nothing was applied. --keep-mine takes the rest; talaria diff ${runId} shows what the run changed`,
+      `Nothing was applied. --keep-mine takes the rest; ${nextCommand(`diff ${runId}`, server)} shows what the run changed`,
     );
     return;
   }

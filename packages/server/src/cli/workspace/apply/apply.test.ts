@@ -13,8 +13,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../main.ts';
@@ -22,6 +24,7 @@ import { RUN_ID, type RunDirectories, serveRunFiles, treeOf } from '../../testin
 import { TestTerminal } from '../../testing/test-terminal.ts';
 import { carryOut } from './carry-out.ts';
 import { LocalFiles } from './local-files.ts';
+import { writeContent } from './write-content.ts';
 
 let root: string;
 let start: string;
@@ -430,3 +433,39 @@ function listing(directory: string): string {
   const script = 'find . -printf "%p %y %m %l\\n" | sort; find . -type f -exec cat {} + | sha256sum';
   return execFileSync('bash', ['-c', script], { cwd: directory, encoding: 'utf8' });
 }
+
+describe('a server that sends more than it says', () => {
+  test('content without a size is not written', async () => {
+    shell(now, 'echo new > new');
+    const endless = (response: ServerResponse, etag: string) => {
+      response.writeHead(200, { etag });
+      Readable.from(zeros()).pipe(response);
+    };
+    const { code, err } = await apply([], { content: endless });
+    expect(code).toBe(1);
+    expect(err).toContain('The server sent new without its size');
+    expect(readdirSync(ours)).toEqual([]);
+  });
+
+  test('a file that the disk has no room for is refused before it is written', async () => {
+    shell(now, 'echo new > new');
+    const huge = (response: ServerResponse, etag: string) => {
+      response.writeHead(200, { etag, 'content-length': 2 ** 52 });
+      Readable.from(zeros()).pipe(response);
+    };
+    const { code, err } = await apply([], { content: huge });
+    expect(code).toBe(1);
+    expect(err).toContain('more than the disk has room for; nothing was applied');
+    expect(readdirSync(ours)).toEqual([]);
+  });
+
+  test('nothing is written beyond the announced size', async () => {
+    const copy = join(root, 'copy');
+    await writeContent(Readable.from(zeros()), copy, 100_000);
+    expect(statSync(copy).size).toBeLessThanOrEqual(100_000);
+  });
+
+  function* zeros() {
+    for (;;) yield Buffer.alloc(64 * 1024);
+  }
+});

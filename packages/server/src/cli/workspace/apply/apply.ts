@@ -58,6 +58,7 @@ export async function apply(args: Arguments<'apply'>, terminal: Terminal): Promi
     const applied: Applied = {
       runId,
       directory,
+      server: args.server,
       isDry,
       isRefused,
       plan: { ...plan, leftOut: [...leftOut, ...plan.leftOut] },

@@ -2,6 +2,8 @@
  * The files that a run has changed, as it began with them and as it left them. Both come from the two checkpoints that the
  * server compared: what happens to the workspace meanwhile does not matter.
  */
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { ChangedFile, RunDiff, Talaria } from '@talaria/client';
 import { CommandError } from '../../command-error.ts';
 import { shownPath } from '../../text/shown-path.ts';
@@ -46,7 +48,10 @@ export class RunFiles {
     const response = await this.#open(path, this.#sides.to_seq);
     const sha256 = digestOf(response, path);
     if (copy === undefined) await response.body?.cancel();
-    else if ((await writeContent(response.body ?? nothing(), copy)) !== sha256) {
+    else if (
+      (await writeContent(response.body ?? nothing(), copy, await sizeOf(response, path, dirname(copy)))) !==
+      sha256
+    ) {
       throw new CommandError(`${shownPath(path)} was damaged on the way; nothing was applied. Try again`);
     }
     return { type: 'file', sha256, executable: mode === PROGRAM };
@@ -85,6 +90,19 @@ async function textOf({ body }: Response, path: string): Promise<string> {
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
+
+/** What the server announces, before any of it is written. */
+async function sizeOf({ headers }: Response, path: string, directory: string): Promise<number> {
+  const size = Number(headers.get('content-length') ?? Number.NaN);
+  if (!Number.isSafeInteger(size) || size < 0) {
+    throw new CommandError(`The server sent ${shownPath(path)} without its size`);
+  }
+  const { bavail, bsize } = await statfs(directory);
+  if (size <= bavail * bsize) return size;
+  throw new CommandError(
+    `${shownPath(path)} has ${size} bytes, which is more than the disk has room for; nothing was applied`,
+  );
+}
 
 function digestOf({ headers }: Response, path: string): string {
   const [, sha256] = /^"([0-9a-f]{64})"$/.exec(headers.get('etag') ?? '') ?? [];

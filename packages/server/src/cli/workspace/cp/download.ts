@@ -124,7 +124,7 @@ async function fetchAll(
       const { seen } = ours;
       const isNew = ours.entry.type === 'none';
       const executable = (entry.mode & EXECUTABLE) !== 0;
-      const sha256 = await writeContent(entry.content(), copy);
+      const sha256 = await writeContent(entry.content(), copy, entry.size);
       changes.push({
         path,
         action: 'write',
