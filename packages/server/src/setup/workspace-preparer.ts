@@ -23,7 +23,7 @@ import type { OperatorDirectory } from '../config/index.ts';
 import { LeaseLostError } from '../journal/journal.ts';
 import { isStoreError } from '../journal/store-error.ts';
 import type { SetupFile, WorkspaceSetup } from '../journal/workspace-setup.ts';
-import { ArchiveError } from './archives/archive-entry.ts';
+import { ArchiveError, type ArchiveLimits } from './archives/archive-entry.ts';
 import { checkedEntries } from './archives/checked-entries.ts';
 import { openArchive } from './archives/open-archive.ts';
 import { isAllowed } from './directory-mounts.ts';
@@ -142,8 +142,12 @@ export class WorkspacePreparer {
     signal: AbortSignal,
   ): Promise<void> {
     const source = sourceOf(content, this.#options.blobs);
-    const maxBytes = Math.min(left.maxBytes, FREE_BYTES + MAX_RATIO * source.size);
-    const limits = { maxEntries: left.maxEntries, maxBytes };
+    const forItsSize = FREE_BYTES + MAX_RATIO * source.size;
+    const limits = this.#limitsOf(left);
+    if (forItsSize < left.maxBytes) {
+      limits.maxBytes = forItsSize;
+      limits.whole = { ...limits.whole, maxBytes: undefined };
+    }
     const entries = checkedEntries(openArchive(source, limits), path, limits);
     await merge(writer, counted(entries, left), signal);
   }
@@ -155,7 +159,11 @@ export class WorkspacePreparer {
     signal: AbortSignal,
   ): Promise<void> {
     const given = fileEntries(files, this.#options.blobs, Date.now());
-    await merge(writer, counted(checkedEntries(given, '.', { ...left }), left), signal);
+    await merge(writer, counted(checkedEntries(given, '.', this.#limitsOf(left)), left), signal);
+  }
+
+  #limitsOf({ maxEntries, maxBytes }: SetupLimits): ArchiveLimits {
+    return { maxEntries, maxBytes, whole: this.#options.limits };
   }
 
   async #part<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

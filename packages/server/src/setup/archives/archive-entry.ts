@@ -20,6 +20,30 @@ export interface ArchiveSource {
   read(start: number, end: number): AsyncIterable<Uint8Array>;
 }
 
+export interface ArchiveLimits {
+  maxEntries: number;
+  /** Of all files. */
+  maxBytes: number;
+  /** Limits of the whole workspace, of which these are what earlier parts have left. */
+  whole?: { maxEntries?: number | undefined; maxBytes?: number | undefined } | undefined;
+}
+
+export function tooLarge({ maxBytes, whole }: ArchiveLimits): ArchiveError {
+  return new ArchiveError(
+    whole?.maxBytes === undefined
+      ? `it unpacks to more than ${maxBytes} bytes`
+      : `with it the parts of the workspace have more than ${whole.maxBytes} bytes`,
+  );
+}
+
+export function tooMany({ maxEntries, whole }: ArchiveLimits): ArchiveError {
+  return new ArchiveError(
+    whole?.maxEntries === undefined
+      ? `it has more than ${maxEntries} entries`
+      : `with it the parts of the workspace have more than ${whole.maxEntries} entries`,
+  );
+}
+
 /** The archive is not one that can be unpacked; the message is for the client. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';

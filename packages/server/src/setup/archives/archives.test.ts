@@ -250,7 +250,7 @@ with zipfile.ZipFile(os.environ['OUT'], 'w') as z:
 `);
       const limits = { maxEntries: 70_000, maxBytes: 1 };
       expect((await unpack(archive, { limits })).size).toBe(66_000);
-      await expect(unpack(archive)).rejects.toThrow('it has 66000 entries; at most 1000 are unpacked');
+      await expect(unpack(archive)).rejects.toThrow('it has more than 1000 entries');
     },
   );
 

@@ -8,27 +8,29 @@
  * - Permissions lose the bits that change a user; whoever owns the workspace can read and write everything.
  */
 import type { TreeEntry } from '@talaria/sandbox';
-import { type ArchivedEntry, ArchiveError, noContent, shownName } from './archive-entry.ts';
+import {
+  type ArchivedEntry,
+  ArchiveError,
+  type ArchiveLimits,
+  noContent,
+  shownName,
+  tooLarge,
+  tooMany,
+} from './archive-entry.ts';
 import { DEPTH_MAX, leadsOut, PATH_BYTES_MAX } from './entry-rules.ts';
-import { tooLarge } from './open-archive.ts';
 
 const NAME_BYTES_MAX = 255;
 const [DOT, SLASH] = ['.', '/'];
 /** Times that a file system can store. */
 const LATEST_MS = 253_402_300_799_000;
 
-export interface TreeLimits {
-  maxEntries: number;
-  maxBytes: number;
-}
-
 /** `into` is the path of the directory in the workspace, `.` for the workspace itself. */
 export async function* checkedEntries(
   entries: AsyncIterable<ArchivedEntry>,
   into: string,
-  { maxEntries, maxBytes }: TreeLimits,
+  limits: ArchiveLimits,
 ): AsyncGenerator<TreeEntry, void> {
-  const tree = new Tree(maxEntries);
+  const tree = new Tree(limits);
   let bytes = 0;
   yield* tree.above([...componentsOf(Buffer.from(into)), 'x'], Date.now());
   const root = componentsOf(Buffer.from(into));
@@ -45,7 +47,7 @@ export async function* checkedEntries(
       throw new ArchiveError(`${shownName(entry.name)} has a size that cannot be read`);
     }
     bytes += entry.size;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    if (bytes > limits.maxBytes) throw tooLarge(limits);
     yield { ...toTreeEntry(entry, components), modifiedMs };
   }
 }
@@ -111,10 +113,10 @@ function pathOf(components: readonly string[]): Buffer {
 /** What the archive has brought so far. */
 class Tree {
   readonly #types = new Map<string, TreeEntry['type']>();
-  readonly #maxEntries: number;
+  readonly #limits: ArchiveLimits;
 
-  constructor(maxEntries: number) {
-    this.#maxEntries = maxEntries;
+  constructor(limits: ArchiveLimits) {
+    this.#limits = limits;
   }
 
   /** The directories above it that no entry has brought. */
@@ -146,8 +148,6 @@ class Tree {
 
   #set(path: string, type: TreeEntry['type']): void {
     this.#types.set(path, type);
-    if (this.#types.size > this.#maxEntries) {
-      throw new ArchiveError(`it has more than ${this.#maxEntries} entries`);
-    }
+    if (this.#types.size > this.#limits.maxEntries) throw tooMany(this.#limits);
   }
 }

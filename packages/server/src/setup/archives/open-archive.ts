@@ -1,18 +1,18 @@
 /** Finds out by its first bytes what kind of archive it is, and reads its entries. */
 import { createGunzip } from 'node:zlib';
-import { type ArchivedEntry, ArchiveError, type ArchiveSource } from './archive-entry.ts';
+import {
+  type ArchivedEntry,
+  ArchiveError,
+  type ArchiveLimits,
+  type ArchiveSource,
+  tooLarge,
+} from './archive-entry.ts';
 import { readTar } from './read-tar.ts';
 import { readZip } from './read-zip.ts';
 import { through } from './through.ts';
 
 /** A header of a tar with a long name. */
 const HEADER_BYTES = 2048;
-
-export interface ArchiveLimits {
-  maxEntries: number;
-  /** Of all files. */
-  maxBytes: number;
-}
 
 export async function* openArchive(
   source: ArchiveSource,
@@ -28,15 +28,15 @@ export async function* openArchive(
 /** Bounded as a whole: headers alone can be a bomb, too. */
 async function* gunzipped(
   packed: AsyncIterable<Uint8Array>,
-  { maxBytes, maxEntries }: ArchiveLimits,
+  limits: ArchiveLimits,
 ): AsyncGenerator<Buffer, void> {
   const plain = through(packed, createGunzip());
-  const most = maxBytes + maxEntries * HEADER_BYTES;
+  const most = limits.maxBytes + limits.maxEntries * HEADER_BYTES;
   let length = 0;
   try {
     for await (const bytes of plain) {
       length += bytes.length;
-      if (length > most) throw tooLarge(maxBytes);
+      if (length > most) throw tooLarge(limits);
       yield bytes;
     }
   } catch (error) {
@@ -50,8 +50,4 @@ async function first(source: ArchiveSource, count: number): Promise<Buffer> {
   const end = Math.min(count, source.size);
   if (end > 0) for await (const piece of source.read(0, end)) pieces.push(piece);
   return Buffer.concat(pieces);
-}
-
-export function tooLarge(maxBytes: number): ArchiveError {
-  return new ArchiveError(`it unpacks to more than ${maxBytes} bytes`);
 }

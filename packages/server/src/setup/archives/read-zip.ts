@@ -9,9 +9,11 @@ import { crc32, createInflateRaw } from 'node:zlib';
 import {
   type ArchivedEntry,
   ArchiveError,
+  type ArchiveLimits,
   type ArchiveSource,
   noContent,
   shownName,
+  tooMany,
 } from './archive-entry.ts';
 import { through } from './through.ts';
 import { findDirectory, isEncrypted, orLarge, parseDirectory, type ZipEntry } from './zip-directory.ts';
@@ -25,12 +27,10 @@ const TARGET_MAX = 4096;
 
 export async function* readZip(
   source: ArchiveSource,
-  { maxEntries }: { maxEntries: number },
+  limits: ArchiveLimits,
 ): AsyncGenerator<ArchivedEntry, void> {
   const place = await findDirectory(source);
-  if (place.entries > maxEntries) {
-    throw new ArchiveError(`it has ${place.entries} entries; at most ${maxEntries} are unpacked`);
-  }
+  if (place.entries > limits.maxEntries) throw tooMany(limits);
   const directory = await bytesOf(source, place.start, place.end);
   const entries = parseDirectory(directory, place.entries);
   entries.sort((one, other) => one.offset - other.offset);
