@@ -1,6 +1,6 @@
 /**
  * Kubernetes, if the sandbox needs it: an API server that answers, the rights that are needed, and a NetworkPolicy where commands may
- * have no network. Whether the cluster enforces that policy is tried with two pods.
+ * have no network. Whether the cluster enforces that policy is tried with pods, in both directions.
  */
 import {
   connectKubernetes,
@@ -45,7 +45,7 @@ async function checkNetwork(
     return {
       status: 'ok',
       detail,
-      facts: ['two pods tried to reach each other, and the NetworkPolicy held'],
+      facts: ['pods tried the network in both directions, and the NetworkPolicy held'],
     };
   return {
     status: 'failed',

@@ -65,7 +65,8 @@ async function tryCommand(backend: ToolBackend): Promise<string | undefined> {
     : `A command failed: ${result?.error || result?.output}`;
 }
 
-function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: Config): Finding {
+function describe(backend: ToolBackend, config: Config): Finding {
+  const { allowNetwork, approvalsUnisolated } = config;
   const { isolation, limits } = backend.stats();
   const isolated = isolation.kind !== 'none';
   const name = isolation.description.replace(/\.$/, '');
@@ -94,7 +95,7 @@ function describe(backend: ToolBackend, { allowNetwork, approvalsUnisolated }: C
       status: 'warning',
       detail: `${name}; no limit on ${names}`,
       facts,
-      fix: LIMITS,
+      fix: config.backend === 'local' ? LIMITS : `docs/${config.backend}.md says what enforces each limit`,
     };
   }
   return { status: 'ok', detail: name, facts };
