@@ -13,6 +13,9 @@ import { NO_TRIAL, type Trial } from '../isolation/trial.ts';
 
 const FORK = '( ( (echo forked); : ); : )';
 
+/** A test whose limit holds may print nothing, and a trial without output counts as one that did not run. */
+const BEGUN = 'echo begun';
+
 /** In this order, because a shell that may not fork waits a while and retries: then the trial is over. */
 const TESTS = {
   groups: 'while read -r line; do echo "group $line"; done < /proc/self/cgroup',
@@ -42,10 +45,10 @@ export function trialOf(tests: readonly Test[], entrances: readonly number[] = [
   if (tests.length === 0) return NO_TRIAL;
   return {
     limits: { entrances, rlimits: {} },
-    command: (Object.keys(TESTS) as Test[])
-      .filter((test) => tests.includes(test))
-      .map((test) => TESTS[test])
-      .join('\n'),
+    command: [
+      BEGUN,
+      ...(Object.keys(TESTS) as Test[]).filter((test) => tests.includes(test)).map((test) => TESTS[test]),
+    ].join('\n'),
     isOver: (output) => output.includes('fork'),
   };
 }

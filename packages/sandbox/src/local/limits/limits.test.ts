@@ -64,6 +64,15 @@ test('without limits there is nothing to report', async () => {
   await backend.stop();
 });
 
+test('a limit on the size of files alone holds without isolation, and is found to', async () => {
+  const backend = await start({ isolation: 'none', limits: { fileSizeBytes: MB } });
+  expect(backend.stats().limits).toMatchObject([{ limit: 'fileSizeBytes', by: 'rlimit' }]);
+  const slot = await backend.acquire();
+  const [result] = await backend.executeBatch([[slot, 'bash', { command: 'head -c 2M /dev/zero > large' }]]);
+  expect(result).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
+  await backend.stop({ purge: true });
+});
+
 describe.skipIf(missing !== undefined)(unlessMissing('a slot that has as many processes as it may'), () => {
   test.each(['bubblewrap', 'unshare'] as const)('says so to the next command: %s', async (isolation) => {
     const backend = await start({ isolation, limits: { processes: 20 } });
