@@ -180,6 +180,18 @@ describe('the files of a session', () => {
     expect(await found(12)).toEqual(['now', three]);
   });
 
+  test('are those of the time in a response that continues an earlier one', async () => {
+    const respond = async (command: string, previous?: string) => {
+      const request = { input: look(command), previous_response_id: previous };
+      const { body } = await world.api.post<{ id: string }>('/v1/responses', request);
+      return { id: body.id, said: JSON.stringify(body) };
+    };
+    const first = await respond('echo one > file');
+    const second = await respond('echo two > file', first.id);
+    expect((await respond('cat file', first.id)).said).toContain('one\\n');
+    expect((await respond('cat file', second.id)).said).toContain('two\\n');
+  });
+
   test('are those of now in a fork from a message whose run is gone, which says so', async () => {
     await using server = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
     const session = inSession();

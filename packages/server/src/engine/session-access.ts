@@ -13,7 +13,14 @@ import {
   type UpdateSession,
 } from '@talaria/protocol';
 import type { Checkpoints } from '../checkpoints/checkpoint-tree.ts';
-import type { MessageRange, SessionFilter, Sessions, StoredSession } from '../journal/sessions.ts';
+import type { Journal } from '../journal/journal.ts';
+import type {
+  ForkedFiles,
+  MessageRange,
+  SessionFilter,
+  Sessions,
+  StoredSession,
+} from '../journal/sessions.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { type ForkFilesOptions, type FoundForkFiles, findForkFiles, NOW } from './session-fork-files.ts';
 import { toWireMessage, toWireSession } from './wire-session.ts';
@@ -22,7 +29,7 @@ import { toWireMessage, toWireSession } from './wire-session.ts';
 const PAGE_CHARS_MAX = 4_000_000;
 
 export interface SessionAccessOptions {
-  journal: ForkFilesOptions['journal'];
+  journal: ForkFilesOptions['journal'] & Pick<Journal, 'responses'>;
   /** Undefined if the server keeps none. */
   checkpoints: Checkpoints | undefined;
   secrets: Secrets;
@@ -109,6 +116,17 @@ export class SessionAccess {
         returned: messages.length,
       },
     };
+  }
+
+  /** The files of the fork that a response needs to continue this one; the session's own if it needs none, or they are gone. */
+  async filesAfterResponse(owner: string, responseId: string): Promise<ForkedFiles> {
+    const context = await this.#options.journal.responses.context(owner, responseId).catch(ignoreRefusal);
+    if (context === undefined) return undefined;
+    const { sessionId, to: upTo } = context;
+    const session = await this.#sessions.get(owner, sessionId);
+    if (session === undefined || session.nextPos === upTo) return undefined;
+    const found = await findForkFiles(this.#options, { owner, sessionId, upTo });
+    return found.asOf === 'now' ? undefined : found.files;
   }
 
   async fork(
@@ -205,4 +223,9 @@ function toRange(page: MessagePage, nextPos: number): MessageRange {
     throw new TalariaError('invalid_cursor', { message, param: 'after' });
   }
   return { from: after + 1, limit };
+}
+
+/** Whoever creates the run is told why the response cannot be continued. */
+function ignoreRefusal(error: unknown): undefined {
+  if (!(error instanceof TalariaError)) throw error;
 }

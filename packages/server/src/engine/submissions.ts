@@ -13,7 +13,7 @@ import {
   type WebhookRequest,
 } from '@talaria/protocol';
 import { schemaProblem } from '../agent/output-form.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal, NewRun } from '../journal/journal.ts';
 import type { Webhook } from '../journal/outbox.ts';
 import type { RunRequest, RunTerms } from '../journal/records.ts';
 import type { NewResponse } from '../journal/responses.ts';
@@ -90,18 +90,36 @@ export class Submissions {
       ...(workspace === undefined ? {} : { workspace: workspace.setup }),
       shown_input: shownInput(request.prompt, this.#options.mask),
     };
-    const created = await this.#options.creation.accept({
+    const run = {
       runId,
       owner,
       sessionId: request.sessionId ?? runId,
       request: { ...accepted, ...(traceparent === undefined ? {} : { traceparent }) },
-      response: response && { ...response, responseId: toResponseId(runId) },
       idempotency: idempotency && toKey(idempotency),
       webhook: this.#options.chooseWebhook(request.webhook),
       blobs: workspace?.blobs,
-    });
+    };
+    const created = await this.#accept(run, response);
     if (request.inline === true && !created.replayed) await this.#stopAbandoned(owner, request.sessionId);
     return created;
+  }
+
+  /** A response that needs a fork of the session gets the files of the moment that it continues from, while they are kept. */
+  async #accept(run: Omit<NewRun, 'response'>, response: Submission['response']): Promise<RunCreated> {
+    const { creation, sessions } = this.#options;
+    if (response === undefined) return creation.accept(run);
+    const { previous } = response;
+    const forkedFiles =
+      previous === undefined ? undefined : await sessions.filesAfterResponse(run.owner, previous);
+    const stored = { ...response, responseId: toResponseId(run.runId) };
+    try {
+      return await creation.accept({ ...run, response: { ...stored, forkedFiles } });
+    } catch (error) {
+      // The run that had the files was evicted meanwhile.
+      const isGone = error instanceof TalariaError && error.code === 'run_not_found';
+      if (!isGone || !forkedFiles) throw error;
+      return creation.accept({ ...run, response: stored });
+    }
   }
 
   /**

@@ -14,7 +14,7 @@
  * - It outlives its run if its `snapshot` was stored, which must happen before a run is evicted.
  */
 import type { ClientTool, ModelSettings, OutputForm, ToolChoice } from '@talaria/protocol';
-import type { SessionRange } from './sessions.ts';
+import type { ForkedFiles, SessionRange } from './sessions.ts';
 
 /** Requested settings that every answer repeats; the names are those of the wire. */
 export interface ResponseSettings {
@@ -47,6 +47,8 @@ export interface NewResponse {
   input?: string | undefined;
   /** The response to continue; then the run's `sessionId` is the name of the fork, if one is needed. */
   previous?: string | undefined;
+  /** The files of that fork. */
+  forkedFiles?: ForkedFiles;
   maxStored: number;
 }
 

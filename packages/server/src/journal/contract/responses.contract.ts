@@ -1,11 +1,13 @@
 /** Stored responses: continuing them, keeping them, and removing the oldest (responses.ts). */
 import { toResponseId } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
+import { sessionHolder } from '../contents.ts';
 import type { Subject } from '../journal.contract.ts';
 import type { NewRun } from '../journal.ts';
 import type { Message } from '../messages.ts';
 import type { NewResponse, ResponseSettings } from '../responses.ts';
 import {
+  checkpointOf,
   claimedRun,
   completed,
   evictExpired,
@@ -205,6 +207,30 @@ export function responsesContract(subject: Subject): void {
       });
       expect(await context(first)).toEqual(['a', 'b']);
       expect(await context(await answer(['c'], { previous: first }))).toEqual(['a', 'b', 'c']);
+    });
+
+    it('branches off with the files that it is told', async () => {
+      const { journal } = subject;
+      const [first, second] = ['a'.repeat(32), 'b'.repeat(32)] as const;
+      const work = async (blobId: string) => {
+        const [claim] = await journal.claim('worker', LEASE_MS, 1);
+        const files = { run_id: claim!.runId, checkpoint: checkpointOf(1, blobId) };
+        const sessionFiles = { files, blobIds: [blobId] };
+        await journal.append(claim!, [completed()], {
+          turn: { messages: [said(blobId)], replaces: false },
+          blobs: [{ blobId, writtenAt: subject.clock.now() }],
+          sessionFiles,
+        });
+        return sessionFiles;
+      };
+      const previous = await create({}, { sessionId: 's' });
+      const earlier = await work(first);
+      await create({ previous });
+      await work(second);
+      await create({ previous, forkedFiles: earlier }, { sessionId: 'then' });
+      expect(await journal.sessions.files('ada', 'then')).toEqual(earlier.files);
+      expect(await journal.contents.heldBy(sessionHolder('ada', 'then'))).toEqual([first]);
+      expect(await journal.contents.heldBy(sessionHolder('ada', 's'))).toEqual([second]);
     });
 
     it('is refused when the response does not exist, and stores nothing', async () => {

@@ -22,7 +22,8 @@ export async function sessionOf(tx: Transaction, { owner, sessionId, response }:
   const { session, to } = previousTurn(response.previous, row, found);
   const isLast = session.next_pos === to && !(await isSessionBusy(tx, owner, session.session_id));
   if (isLast) return session.session_id;
-  const fork = await forkSession(tx, { owner, from: session.session_id, into: sessionId, upTo: to });
+  const { forkedFiles: files } = response;
+  const fork = await forkSession(tx, { owner, from: session.session_id, into: sessionId, upTo: to, files });
   return fork.sessionId;
 }
 

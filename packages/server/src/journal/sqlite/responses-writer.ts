@@ -27,7 +27,9 @@ export class ResponsesWriter {
     const { session, to } = previousTurn(response.previous, row, found);
     const isLast = session.next_pos === to && !this.#sessions.isBusy(owner, session.session_id);
     if (isLast) return session.session_id;
-    return this.#sessions.fork({ owner, from: session.session_id, into: sessionId, upTo: to }, now).sessionId;
+    const { forkedFiles: files } = response;
+    const fork = { owner, from: session.session_id, into: sessionId, upTo: to, files };
+    return this.#sessions.fork(fork, now).sessionId;
   }
 
   /** The new run is a response; its session exists by now. */
