@@ -44,6 +44,18 @@ async function work(command = WORK): Promise<string> {
   return stderr;
 }
 
+async function followed(argv: string[]): Promise<{ runId: string; stderr: string }> {
+  const { code, stderr } = await cli(argv);
+  expect(code, stderr).toBe(0);
+  return { runId: /· (run_[0-9a-f]{32})$/m.exec(stderr)![1]!, stderr };
+}
+
+/** The commands that it names for taking its changes. */
+function takenBy(stderr: string): string[][] {
+  const [, commands = ''] = /^Take it: (.*)$/m.exec(stderr)!;
+  return commands.split(' && ').map((command) => command.split(' ').slice(1));
+}
+
 test('a run says at its end what changed and how to take it, and what is taken is what it left', async () => {
   const said = await work();
   expect(said).toMatch(
@@ -59,7 +71,6 @@ test('a run says at its end what changed and how to take it, and what is taken i
 
 test('a fork says at its end what it changed and how to take that, from the same server', async () => {
   await work();
-  expect((await cli(['apply', runId])).code).toBe(0);
   const named = ['--server', server.url];
   const { code, stderr } = await cli(['fork', runId, 'Do `echo forked > src/a`', ...named]);
   expect(code).toBe(0);
@@ -67,10 +78,29 @@ test('a fork says at its end what it changed and how to take that, from the same
   expect(forkId).not.toBe(runId);
   expect(stderr).toMatch(/\nM .* src\/a\n1 file changed, /);
   expect(stderr).toContain(
-    `See it: talaria diff ${forkId} --server ${server.url}\nTake it: talaria apply ${forkId} --server ${server.url}\n`,
+    `See it: talaria diff ${forkId} --server ${server.url}\nTake it: talaria apply ${runId} --to `,
   );
-  expect(await cli(['apply', forkId])).toMatchObject({ code: 0, stderr: '' });
+  expect(stderr).toContain(` && talaria apply ${forkId} --server ${server.url}\n`);
+  for (const argv of takenBy(stderr)) expect(await cli(argv)).toMatchObject({ code: 0, stderr: '' });
   expect(readFileSync(join(directory, 'src/a'), 'utf8')).toBe('forked\n');
+  expect(readFileSync(join(directory, 'new/n'), 'utf8')).toBe('n\n');
+});
+
+test('a fork of a fork is taken without what the runs before it did after they were left', async () => {
+  // The fork continues with the same commands, so it has a file of its own.
+  const first = await followed(['run', '--dir', '.', 'Do `echo 1 > one`, then `touch late-$(date +%s%N)`']);
+  const { stdout } = await cli(['watch', '--json', first.runId]);
+  const { seq } = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .find(({ event }) => event === 'tool.completed');
+  const second = await followed(['fork', '--at', String(seq), first.runId, 'Do `echo 2 > two`']);
+  const third = await followed(['fork', second.runId, 'Do `echo 3 > three`']);
+  for (const argv of takenBy(third.stderr)) expect((await cli(argv)).code).toBe(0);
+  const names = [...treeOf(directory).keys()];
+  expect(names).toEqual(expect.arrayContaining(['one', 'two', 'three']));
+  expect(names.filter((name) => name.startsWith('late-'))).toHaveLength(1);
 });
 
 test('git takes the diff of a run without binary files, and a pipe gets its bytes', async () => {

@@ -31,7 +31,7 @@ export const workspaceCommands = {
     details:
       'Compares three states of each file that the run changed: as the run began with it, as the run left it, and as it ' +
       'is here. A file that was changed here, too, is a conflict, and nothing is applied. Doing it again does no harm. ' +
-      'Of a fork, it takes what the fork changed, not what came before it. ' +
+      'Of a fork, it takes what the fork changed, not what came before it: take that first, with --to. ' +
       'Links are not followed, and nothing is written into .git.',
     positionals: [run],
     options: {
@@ -41,6 +41,7 @@ export const workspaceCommands = {
         about: 'where to; default this directory',
         completes: 'file',
       },
+      to: { ...seq, about: 'take what it changed up to this event, not all of it' },
       'dry-run': { type: 'flag', short: 'n', about: 'only say what would be done' },
       'keep-mine': {
         type: 'flag',
@@ -52,6 +53,7 @@ export const workspaceCommands = {
     examples: [
       { line: 'talaria apply run_0193c7e8a1b2 --dry-run', about: 'see what would happen' },
       { line: 'talaria apply run_0193c7e8a1b2', about: 'take it into this directory' },
+      { line: 'talaria apply run_0193c7e8a1b2 --to 42', about: 'only up to where a fork of it begins' },
     ],
   }),
   cp: defineCommand({

@@ -31,8 +31,26 @@ export async function changeLines(
     const see = `See it: ${nextCommand(`diff ${runId}`, server)}`;
     if (directory === undefined) return [...shown, see];
     const into = directory === '.' ? '' : ` --dir ${shellWord(directory)}`;
-    return [...shown, see, `Take it: ${nextCommand(`apply ${runId}${into}`, server)}`];
+    const parts = await lineOf(client, runId);
+    const takes = parts.map((part) => nextCommand(`apply ${part}${into}`, server));
+    return [...shown, see, `Take it: ${takes.join(' && ')}`];
   } catch (error) {
     return [`What changed could not be read: ${safeLine((error as Error).message)}`];
   }
+}
+
+/** The run as `apply` takes it, after what it was forked from: each has changed only what came after its beginning. */
+async function lineOf(client: Talaria, runId: string): Promise<string[]> {
+  const line = [runId];
+  let { forked_from: source } = await client.runs.get(runId);
+  while (source !== undefined) {
+    const { run_id, seq } = source;
+    line.unshift(`${run_id} --to ${seq}`);
+    // An older one may be gone. What it changed cannot be taken any more.
+    source = await client.runs.get(run_id).then(
+      ({ forked_from }) => forked_from,
+      () => undefined,
+    );
+  }
+  return line;
 }

@@ -34,8 +34,10 @@ export async function apply(args: Arguments<'apply'>, terminal: Terminal): Promi
   const client = connect(args, terminal);
   const runId = await findRun(client, args.run);
   const { status } = await client.runs.get(runId);
-  if (!isTerminalStatus(status)) terminal.err('The run has not ended; this is what it has changed so far');
-  const { diff, files, leftOut } = await changedFiles(client, runId);
+  if (!isTerminalStatus(status) && args.to === undefined) {
+    terminal.err('The run has not ended; this is what it has changed so far');
+  }
+  const { diff, files, leftOut } = await changedFiles(client, runId, args.to);
   if (diff.to_omitted_count !== undefined) {
     terminal.err(`The server did not keep ${diff.to_omitted_count} paths of the run: they are not compared`);
   }
@@ -82,8 +84,9 @@ async function existingDirectory(directory: string, { workingDir }: Terminal): P
 async function changedFiles(
   client: Talaria,
   runId: string,
+  to: number | undefined,
 ): Promise<{ diff: RunDiff; files: ChangedFile[]; leftOut: NotTaken[] }> {
-  const diff = await client.runs.diff(runId).catch((error: unknown) => {
+  const diff = await client.runs.diff(runId, { to }).catch((error: unknown) => {
     throw orUnsupported(error);
   });
   if (diff.truncated) {
