@@ -47,3 +47,9 @@ export class LimitUnenforceableError extends SandboxError {
     this.limits = limits;
   }
 }
+
+/** Its files are gone with their container, and older ones, or none, are left. */
+export function revertedError(workspace: string): SandboxError {
+  const message = `The files of the workspace ${workspace} were lost with their container; those from before are left.`;
+  return new SandboxError('workspace_reverted', message);
+}

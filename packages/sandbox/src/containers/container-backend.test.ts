@@ -103,6 +103,32 @@ describe('a workspace in a container', () => {
     expect(await backend.isReverted('run')).toBe(false);
   });
 
+  test.each(['with', 'without'])(
+    'that was captured is not read from what its dead container left: %s older files',
+    async (older) => {
+      await using fixture = await start({ workspacesOn: 'container' });
+      const { backend, driver, bash } = fixture;
+      const slot = older === 'with' ? await unsaved(fixture) : await backend.acquire('run');
+      await bash(slot, 'truncate -s 50M large; echo new >> note');
+      expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 2 });
+      const reading = backend.readFiles('run', [{ path: 'large' }, { path: 'note' }]);
+      const first = await reading.next();
+      assert(!first.done);
+      await driver.crash(slot.containerId);
+      const rest = async () => {
+        for await (const _ of first.value.content());
+        await reading.next();
+      };
+      await expect(rest()).rejects.toMatchObject({ code: 'artifact_changed' });
+      await expect.poll(() => backend.isReverted('run')).toBe(true);
+      const reverted = { code: 'workspace_reverted' };
+      await expect(backend.readFiles('run', [{ path: 'note' }]).next()).rejects.toMatchObject(reverted);
+      await backend.release(slot);
+      await expect(backend.readFiles('run', [{ path: 'note' }]).next()).rejects.toMatchObject(reverted);
+      await expect(backend.captureWorkspace('run')).rejects.toMatchObject(reverted);
+    },
+  );
+
   test('is reverted for the next process after this one was killed', async () => {
     await using fixture = await start({ workspacesOn: 'container' });
     await unsaved(fixture);

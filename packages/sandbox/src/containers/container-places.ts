@@ -13,7 +13,7 @@
  * a workspace is in a container, so that also the next process knows that what it finds is older.
  */
 import type { Readable } from 'node:stream';
-import { SandboxError } from '../errors.ts';
+import { revertedError } from '../errors.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
@@ -71,6 +71,10 @@ export class ContainerPlaces implements WorkspacePlaces {
         }
       }
     };
+    /** Old files must not pass for the present ones. */
+    const assertPresent = async (): Promise<void> => {
+      if (await this.isReverted(name)) throw revertedError(name);
+    };
     return {
       reader: {
         list: (path, options) => wherever(({ reader }) => reader.list(path, options)),
@@ -79,10 +83,15 @@ export class ContainerPlaces implements WorkspacePlaces {
       },
       capture: (options) =>
         wherever(async (view) => {
-          if (await this.isReverted(name)) throw reverted(name);
+          await assertPresent();
           return view.capture(options);
         }),
-      readFiles: (paths, options) => current().readFiles(paths, options),
+      // If the container dies meanwhile, its view fails; nothing continues with the kept files.
+      async *readFiles(paths, options) {
+        const view = current();
+        await assertPresent();
+        yield* view.readFiles(paths, options);
+      },
       snapshot: (options) => wherever((view) => view.snapshot(options)),
     };
   }
@@ -158,10 +167,4 @@ export class ContainerPlaces implements WorkspacePlaces {
     const inside = this.#inside.get(name);
     return inside !== undefined && !inside.container.client.lost.aborted;
   }
-}
-
-/** A capture of it would pass old files off as the present ones. */
-function reverted(name: string): SandboxError {
-  const message = `The files of the workspace ${name} were lost with their container; those from before are left.`;
-  return new SandboxError('workspace_reverted', message);
 }

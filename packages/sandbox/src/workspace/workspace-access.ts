@@ -22,7 +22,7 @@ import type {
   ReadFilesOptions,
   WorkspaceCapture,
 } from '../captures.ts';
-import { SandboxError } from '../errors.ts';
+import { revertedError, SandboxError } from '../errors.ts';
 import type { SnapshotOptions } from '../snapshots.ts';
 import { requireCount } from './artifacts/failures.ts';
 import { capturedFiles, noFiles } from './captures/captured-files.ts';
@@ -103,7 +103,7 @@ export abstract class WorkspaceAccess {
     trajectoryId: string,
     options: CaptureOptions = {},
   ): Promise<WorkspaceCapture | undefined> {
-    return (await this.viewOf(trajectoryId))?.capture(options);
+    return (await this.#presentView(trajectoryId))?.capture(options);
   }
 
   async *readFiles(
@@ -120,7 +120,7 @@ export abstract class WorkspaceAccess {
     paths: readonly CapturedPath[],
     options: ReadFilesOptions = {},
   ): AsyncGenerator<Uint8Array, void> {
-    const view = await this.viewOf(trajectoryId);
+    const view = await this.#presentView(trajectoryId);
     if (view) yield* view.readFiles(paths, options);
     else yield noFiles(paths.length);
   }
@@ -130,6 +130,13 @@ export abstract class WorkspaceAccess {
     options: SnapshotOptions = {},
   ): Promise<Readable | undefined> {
     return (await this.viewOf(trajectoryId))?.snapshot(options);
+  }
+
+  /** A workspace of which nothing is left after a loss is not one that never existed. */
+  async #presentView(trajectoryId: string): Promise<WorkspaceView | undefined> {
+    const view = await this.viewOf(trajectoryId);
+    if (!view && (await this.isReverted(trajectoryId))) throw revertedError(trajectoryId);
+    return view;
   }
 
   async #withinTime<T>(
