@@ -37,3 +37,17 @@ it('a group fails together, once, when the database is unavailable', async () =>
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   expect(commits).toBe(1);
 });
+
+it('a group that carries much is divided, and one that carries more than a group may goes alone', async () => {
+  const MB = 1024 * 1024;
+  const groups: number[][] = [];
+  const commits = new GroupCommit<number, number>(
+    async (group) => {
+      groups.push(group);
+      return group.map((value) => ({ value }));
+    },
+    (request) => request * MB,
+  );
+  await Promise.all([1, 2, 3, 9, 0, 4].map((request) => commits.submit(request)));
+  expect(groups).toEqual([[1, 2], [3], [9], [0, 4]]);
+});

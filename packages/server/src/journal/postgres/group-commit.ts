@@ -15,8 +15,9 @@ interface Waiting<Request, Result> {
   reject(error: unknown): void;
 }
 
-/** Limits how long the first of a group waits for the others. */
+/** Both limit how long the first of a group waits for the others. */
 const GROUP_MAX = 500;
+const GROUP_MAX_BYTES = 4 * 1024 * 1024;
 
 export class GroupCommit<Request, Result> {
   /**
@@ -24,12 +25,18 @@ export class GroupCommit<Request, Result> {
    * happened.
    */
   readonly #commit: (group: Request[]) => Promise<Answer<Result>[]>;
+  readonly #bytesOf: (request: Request) => number;
   #waiting: Waiting<Request, Result>[] = [];
   #busy = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(commit: (group: Request[]) => Promise<Answer<Result>[]>) {
+  /** `bytesOf`: what a request carries beside its few records; nothing by default. */
+  constructor(
+    commit: (group: Request[]) => Promise<Answer<Result>[]>,
+    bytesOf: (request: Request) => number = () => 0,
+  ) {
     this.#commit = commit;
+    this.#bytesOf = bytesOf;
   }
 
   submit(request: Request): Promise<Result> {
@@ -49,9 +56,18 @@ export class GroupCommit<Request, Result> {
     // Requests of this same turn belong to the group.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      await this.#answer(this.#waiting.splice(0, GROUP_MAX));
+      await this.#answer(this.#waiting.splice(0, this.#groupSize()));
     }
     this.#busy = false;
+  }
+
+  #groupSize(): number {
+    let bytes = 0;
+    const full = this.#waiting.findIndex(({ request }, i) => {
+      bytes += this.#bytesOf(request);
+      return i === GROUP_MAX || (i > 0 && bytes > GROUP_MAX_BYTES);
+    });
+    return full === -1 ? this.#waiting.length : full;
   }
 
   async #answer(group: readonly Waiting<Request, Result>[]): Promise<void> {

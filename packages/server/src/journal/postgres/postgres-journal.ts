@@ -67,7 +67,7 @@ import type { Appended } from './run-batch.ts';
 import { PostgresServers } from './servers.ts';
 import { PostgresSessions } from './sessions.ts';
 import { PostgresWorkspacePlaces, workspacesOfEvictedRuns } from './workspaces.ts';
-import { lockForWrites, performWrites, type Write } from './writes.ts';
+import { bytesOf, lockForWrites, performWrites, type Write } from './writes.ts';
 
 const CONNECTIONS = 8;
 const PEER_SECRET_BYTES = 32;
@@ -148,7 +148,7 @@ export class PostgresJournal implements Journal {
     );
     const queue = new QueueCount(worker);
     this.#creates = new GroupCommit((group) => this.#record(ASKED, (tx) => createRuns(tx, group, queue)));
-    this.#writes = new GroupCommit((group) => this.#write(WORK, group));
+    this.#writes = new GroupCommit((group) => this.#write(WORK, group), bytesOf);
     this.#posts = new GroupCommit((group) => this.#write(ASKED, group));
     this.#announcements = new Announcements({
       hosts: database.hosts,

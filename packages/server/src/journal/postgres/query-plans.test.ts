@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createFileId, createRunId } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createBlobId } from '../../blobs/blob-ids.ts';
 import type { Claim, Lease, NewRun } from '../journal.ts';
 import type { ResponseSettings } from '../responses.ts';
 import {
@@ -342,6 +343,8 @@ async function keepCheckpoints(journal: PostgresJournal): Promise<void> {
   const blob = await journal.blobs.write(Readable.from([Buffer.alloc(9)]));
   const checkpoint = checkpointOf(1, blob.blobId);
   await journal.append(held, [checkpointed(checkpoint)], { blobs: [blob] });
+  const small = { blobId: createBlobId(), bytes: Buffer.alloc(9) };
+  await journal.append(held, [checkpointed(checkpointOf(2, small.blobId))], { blobs: [small] });
   const files = { run_id: held.runId, checkpoint };
   await journal.append(held, [completed()], { sessionFiles: { files, blobIds: [blob.blobId] } });
   await journal.sessions.fork({ owner: OWNER, from: sessionId, into });

@@ -25,6 +25,13 @@ export type Write =
   | { kind: 'release'; lease: Lease; parkMs?: number | undefined }
   | { kind: 'place'; lease: Lease; serverId: string };
 
+/** Of the blobs that it brings along. */
+export function bytesOf(write: Write): number {
+  if (write.kind !== 'append') return 0;
+  const { blobs = [] } = write.options;
+  return blobs.reduce((sum, blob) => sum + ('bytes' in blob ? blob.bytes.length : 0), 0);
+}
+
 /** Reads the rows that `performWrites` needs for its decisions. */
 export function lockForWrites(group: readonly Write[]): Statement {
   return lockRuns(group.map((write) => (write.kind === 'post' ? write.runId : write.lease.runId)));
