@@ -77,14 +77,19 @@ async function store(
 ): Promise<Pick<StoredChange, 'blob' | 'size'>> {
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    const next = await bytes.next();
-    if (next.done === true) break;
-    pieces.push(next.value);
-    size += next.value.length;
-    if (size <= MAX_SMALL_BLOB_BYTES) continue;
-    const written = await blobs.write(chain(pieces, bytes), { maxBytes, signal });
-    return { blob: { blobId: written.blobId, writtenAt: written.writtenAt }, size: written.size };
+  try {
+    for (;;) {
+      const next = await bytes.next();
+      if (next.done === true) break;
+      pieces.push(next.value);
+      size += next.value.length;
+      if (size <= MAX_SMALL_BLOB_BYTES) continue;
+      const written = await blobs.write(chain(pieces, bytes), { maxBytes, signal });
+      return { blob: { blobId: written.blobId, writtenAt: written.writtenAt }, size: written.size };
+    }
+  } finally {
+    // A store that refuses the first pieces never asks for the rest, and the files would stay open.
+    await bytes.return();
   }
   if (size > maxBytes) throw new BlobTooLargeError(maxBytes);
   return { blob: { blobId: createBlobId(), bytes: Buffer.concat(pieces) }, size };
