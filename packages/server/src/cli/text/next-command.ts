@@ -13,5 +13,9 @@ export function nextCommand(line: string, server: string | undefined): string {
 
 /** A user and a password in an address are for nobody who looks over the shoulder. */
 function withoutSecrets(server: string): string {
-  return URL.canParse(server) ? server.replace(/^(\w+:\/\/)[^/?#]*@/, '$1') : server;
+  const url = URL.parse(server);
+  if (url === null || url.username + url.password === '') return server;
+  url.username = '';
+  url.password = '';
+  return url.href;
 }

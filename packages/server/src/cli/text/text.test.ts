@@ -111,6 +111,7 @@ it.each([
   ['http://far:8642', 'talaria watch run_1 --server http://far:8642'],
   ['http://far/a b', "talaria watch run_1 --server 'http://far/a b'"],
   ['http://me:secret@far:8642/x', 'talaria watch run_1 --server http://far:8642/x'],
+  ['https:/me:secret@far/x', 'talaria watch run_1 --server https://far/x'],
 ])('the next command after one with --server %s is: %s', (server, line) => {
   expect(nextCommand('watch run_1', server)).toBe(line);
 });

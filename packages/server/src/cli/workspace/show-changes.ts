@@ -1,5 +1,5 @@
 /** At the end of a run: what changed, and how to take it. */
-import type { Talaria } from '@talaria/client';
+import { NotFoundError, type Talaria } from '@talaria/client';
 import type { Style } from '../style.ts';
 import { nextCommand } from '../text/next-command.ts';
 import { safeLine } from '../text/safe-text.ts';
@@ -8,6 +8,8 @@ import { statLines } from './diff/diff-stat.ts';
 
 /** A long list is not read. */
 const SHOWN_MAX = 20;
+/** Of forks of forks. */
+const LINE_MAX = 10;
 
 export interface ShownChanges {
   client: Talaria;
@@ -41,16 +43,19 @@ export async function changeLines(
 
 /** The run as `apply` takes it, after what it was forked from: each has changed only what came after its beginning. */
 async function lineOf(client: Talaria, runId: string): Promise<string[]> {
-  const line = [runId];
+  const line = [shellWord(runId)];
   let { forked_from: source } = await client.runs.get(runId);
-  while (source !== undefined) {
+  while (source !== undefined && line.length < LINE_MAX) {
     const { run_id, seq } = source;
-    line.unshift(`${run_id} --to ${seq}`);
-    // An older one may be gone. What it changed cannot be taken any more.
-    source = await client.runs.get(run_id).then(
-      ({ forked_from }) => forked_from,
-      () => undefined,
-    );
+    const older = await client.runs.get(run_id).catch(asGone);
+    // What a run has changed that is gone cannot be taken any more.
+    if (older === undefined) break;
+    line.unshift(`${shellWord(run_id)} --to ${Number(seq)}`);
+    source = older.forked_from;
   }
   return line;
+}
+
+function asGone(error: unknown): undefined {
+  if (!(error instanceof NotFoundError)) throw error;
 }
