@@ -117,6 +117,7 @@ export class CheckpointMaker {
       const snapshot = packTree(treeEntries(tree, blobs), { compress: false, signal });
       const { entries } = await backend.restoreWorkspace(runId, snapshot, { signal });
       this.#last = { checkpoint, tree };
+      this.#isMissed = false;
       log.info({ runId, entries, bytes: checkpoint.bytes }, 'the files of the run were restored');
       this.#report('restored', startedAt, checkpoint.bytes);
       return { omitted: checkpoint.omitted_count ?? 0 };

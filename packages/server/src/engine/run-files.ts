@@ -57,6 +57,10 @@ export interface RunWorkspaceFiles {
     origin: CheckpointOrigin,
     signal?: AbortSignal,
   ): Promise<MadeCheckpoint | undefined>;
+  /** Whether the files were lost with their sandbox, and older ones, or none, are left. */
+  isReverted(): Promise<boolean>;
+  /** Restores the last checkpoint after that. */
+  restoreLast(): Promise<RecoveredWorkspace>;
   /** The blobs that a checkpoint of the run needs; undefined if it cannot be read. */
   blobsOf(checkpoint: Checkpoint): Promise<readonly string[] | undefined>;
 }
@@ -77,6 +81,7 @@ export interface FilesOfRunOptions {
 
 export class FilesOfRun {
   readonly #options: FilesOfRunOptions;
+  #restored: RecoveredWorkspace = { kind: 'here' };
 
   constructor(options: FilesOfRunOptions) {
     this.#options = options;
@@ -182,7 +187,7 @@ export class FilesOfRun {
     signal?: AbortSignal,
   ): Promise<void> {
     const made = await workspace.checkpoint(this.#options.lastPos(), origin, signal);
-    if (made !== undefined) await this.#record(made);
+    if (made !== undefined && !(await this.#isKept(made, workspace))) await this.#record(made);
   }
 
   /** Before the end: what background processes, clients and calls without an outcome have changed. */
@@ -190,8 +195,27 @@ export class FilesOfRun {
     const { checkpoint, calls } = this.#progress;
     if (!this.isPrepared || (checkpoint === undefined && calls.length === 0)) return;
     const made = await workspace.checkpoint(this.#options.lastPos(), 'worked');
-    // No call has ended since the last checkpoint, so the same files need no other record.
-    if (made !== undefined && (made.blobs.length > 0 || isMissed(made.record))) await this.#record(made);
+    if (made !== undefined && !isMissed(made.record)) {
+      // No call has ended since the last checkpoint, so the same files need no other record.
+      if (made.blobs.length > 0) await this.#record(made);
+      return;
+    }
+    if (made !== undefined && !(await this.#isKept(made, workspace))) await this.#record(made);
+    if (await workspace.isReverted()) this.#restored = await workspace.restoreLast();
+  }
+
+  /** What `keepLast` had to restore; once, for a run that continues nevertheless. */
+  takeRestored(): RecoveredWorkspace {
+    const restored = this.#restored;
+    this.#restored = { kind: 'here' };
+    return restored;
+  }
+
+  /** Although no new checkpoint could be made: the files are lost, but the last checkpoint has all that calls did. */
+  async #isKept({ record }: MadeCheckpoint, workspace: RunWorkspaceFiles): Promise<boolean> {
+    const { checkpoint, outcomes } = this.#progress;
+    if (!isMissed(record) || checkpoint === undefined || !(await workspace.isReverted())) return false;
+    return !outcomes.some((call) => call.pos > checkpoint.upto && this.isUsedBy(workspace, call));
   }
 
   async #record({ record, blobs }: MadeCheckpoint): Promise<void> {

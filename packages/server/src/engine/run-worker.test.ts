@@ -15,6 +15,7 @@ import type { RunRequest } from '../journal/records.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import { Secrets } from '../secrets/secrets.ts';
 import { noReport } from '../telemetry/facts.ts';
+import type { RunWorkspaceFiles } from './run-files.ts';
 import { RunWorker } from './run-worker.ts';
 
 const LEASE_MS = 60_000;
@@ -38,6 +39,31 @@ test('a steer accepted between the answer and the end is delivered', async () =>
     'step.completed',
     'run.completed',
   ]);
+});
+
+test('a run that continues after its files were restored for its end is told so', async () => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal);
+  const checkpoint = { upto: 0, origin: 'worked', parts: [], entries: 0, bytes: 0, stored_bytes: 0 } as const;
+  await journal.append(claim, [{ event: 'workspace.checkpointed', private: { ...checkpoint, parts: [] } }]);
+  const model = answering('first', 'second');
+  let isReverted = true;
+  const workspace: Partial<RunWorkspaceFiles> = {
+    checkpoint: async (upto) =>
+      isReverted
+        ? { record: { upto, missed: 'failed' }, blobs: [] }
+        : { record: { ...checkpoint, parts: [] }, blobs: [] },
+    isReverted: async () => isReverted,
+    restoreLast: async () => {
+      isReverted = false;
+      return { kind: 'restored', lost: 'sandbox', pos: 0, omitted: 0 };
+    },
+  };
+  const append = beforeEnd(journal, { kind: 'steer', input: 'and then' });
+  await work(claim, model, { ...methods(journal), append }, { workspace });
+  expect(model.asked).toHaveLength(2);
+  expect(JSON.stringify(model.asked[1])).toContain('lost with the sandbox and restored');
+  expect(lastUserText(model.asked[1]!)).toBe('and then');
 });
 
 test('shows only the last of two answers with a requested format and a steer between them', async () => {
@@ -227,13 +253,18 @@ function beforeEnd(journal: Journal, post: Post): Journal['append'] {
 interface Circumstances {
   draining?: AbortSignal;
   log?: Log;
+  workspace?: Partial<RunWorkspaceFiles>;
 }
 
 async function work(
   claim: Claim,
   model: Model,
   journal: Journal,
-  { draining = new AbortController().signal, log = pino({ level: 'silent' }) }: Circumstances = {},
+  {
+    draining = new AbortController().signal,
+    log = pino({ level: 'silent' }),
+    workspace = {},
+  }: Circumstances = {},
 ): Promise<void> {
   const worker = new RunWorker(
     claim,
@@ -260,7 +291,10 @@ async function work(
           mount: async () => {},
           recover: async () => ({ kind: 'here' }),
           checkpoint: async () => undefined,
+          isReverted: async () => false,
+          restoreLast: async () => ({ kind: 'here' }),
           blobsOf: async () => undefined,
+          ...workspace,
         },
         close: async () => {},
       }),

@@ -205,6 +205,7 @@ export class RunWorker {
       for (;;) {
         const end = await this.#reachEnd(toolbox);
         if (await this.#finish(end, toolbox)) break;
+        await this.#tellOfRestored(toolbox.workspace);
       }
     } catch (error) {
       // When nothing of the run is running here any more, its files are final for the next owner. Before the agent has
@@ -242,6 +243,12 @@ export class RunWorker {
       }
     }
     await this.#takeContext();
+  }
+
+  /** For a run that continues after its files were restored for its end. */
+  async #tellOfRestored(workspace: RunWorkspaceFiles): Promise<void> {
+    const { notice: text } = this.#newsOf(workspace, this.#files.takeRestored());
+    if (text !== undefined) await this.#log.append([{ event: 'run.noticed', private: { text } }]);
   }
 
   #newsOf(workspace: RunWorkspaceFiles, recovered: RecoveredWorkspace): WorkspaceNews {

@@ -205,7 +205,12 @@ export class Workbench {
     place.isPreparing = unprepared;
     this.#worked.set(runId, place);
     const checkpoints = this.#config.checkpoints ? this.#checkpoints(runId, last, blobs) : undefined;
-    const lostSlots = new LostSlots(runId, { executor: this.#executor, checkpoints });
+    // If a slot cannot be released, that is for its backend to handle, and not a failure of the run.
+    const release = () =>
+      this.#executor.release(runId).catch((error: unknown) => {
+        this.#log.warn({ runId, err: error }, 'the sandbox of the run could not be released');
+      });
+    const lostSlots = new LostSlots({ release, checkpoints });
     const before = async () => {
       await lostSlots.settled();
       await place.place();
@@ -260,14 +265,13 @@ export class Workbench {
           return { kind: found };
         },
         checkpoint: async (upto, origin, signal) => checkpoints?.make(upto, origin, signal),
+        isReverted: () => this.#backend.isReverted(runId),
+        restoreLast: () => lostSlots.restore(),
         blobsOf: async (checkpoint) => checkpoints?.blobsOf(checkpoint),
       },
-      // If a slot cannot be released, that is for its backend to handle, and not a failure of the run.
       close: () => {
         if (this.#worked.get(runId) === place) this.#worked.delete(runId);
-        return this.#executor.release(runId).catch((error: unknown) => {
-          this.#log.warn({ runId, err: error }, 'the sandbox of the run could not be released');
-        });
+        return release();
       },
     };
   }
