@@ -11,6 +11,7 @@
  *   check and the replacement loses its change.
  * - What is written belongs to the user of the workspace's commands and counts against the limit of its disk space: over
  *   it the call fails with `workspace_full` and writes nothing.
+ * - Nothing is written while the files are reverted (backend.ts): `workspace_reverted`. What restores them would delete it again.
  * - The workspace may move between its keeper and a slot meanwhile: a call works where it is then.
  */
 

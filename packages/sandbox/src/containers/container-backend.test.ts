@@ -129,6 +129,29 @@ describe('a workspace in a container', () => {
     },
   );
 
+  test.each(['with', 'without'])(
+    'takes no file while it is reverted, and stays reverted: %s older files',
+    async (older) => {
+      await using fixture = await start({ workspacesOn: 'container' });
+      const { backend, driver, bash } = fixture;
+      const slot = older === 'with' ? await unsaved(fixture) : await backend.acquire('run');
+      await bash(slot, 'echo new >> note');
+      const checkpoint = await buffer((await backend.snapshotWorkspace('run'))!);
+      await driver.crash(slot.containerId);
+      await expect.poll(() => backend.isReverted('run')).toBe(true);
+      await backend.release(slot);
+      const write = async () => {
+        const writer = await backend.openWriter('run', { create: true });
+        return writer?.write('sent', Readable.from([Buffer.from('sent')]));
+      };
+      await expect(write()).rejects.toMatchObject({ code: 'workspace_reverted' });
+      expect(await backend.isReverted('run')).toBe(true);
+      await backend.restoreWorkspace('run', Readable.from([checkpoint]));
+      expect(await write()).toMatchObject({ path: 'sent', isNew: true });
+      expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 2 });
+    },
+  );
+
   test('is reverted for the next process after this one was killed', async () => {
     await using fixture = await start({ workspacesOn: 'container' });
     await unsaved(fixture);

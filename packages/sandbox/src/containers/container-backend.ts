@@ -17,7 +17,7 @@ import type {
   ToolBackend,
 } from '../backend.ts';
 import { checkCallOptions, checkTrajectoryId, DEFAULT_TIMEOUT_S, slotIdOf } from '../check-caller.ts';
-import { SandboxError } from '../errors.ts';
+import { revertedError, SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
 import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
@@ -113,17 +113,16 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
     if (!(await find())) {
       if (!create) return undefined;
       await pool.inPlace(trajectoryId, async () => {
-        if (!(await find())) await places.replace(name, async () => {});
+        // An empty workspace would pass for the one that was lost.
+        if (!(await find()) && !(await places.isReverted(name))) await places.replace(name, async () => {});
       });
     }
     return new StagedWriter(staging, (work) =>
-      this.#started().pool.inPlace(trajectoryId, (container) =>
-        work(
-          container
-            ? new RemoteWorkspace(container.client, trajectoryId)
-            : places.kept(name, this.#started().workspaceDirOf(name)),
-        ),
-      ),
+      this.#started().pool.inPlace(trajectoryId, async (container) => {
+        if (container) return work(new RemoteWorkspace(container.client, trajectoryId));
+        if (await places.isReverted(name)) throw revertedError(trajectoryId);
+        return work(places.kept(name, this.#started().workspaceDirOf(name)));
+      }),
     );
   }
 

@@ -110,6 +110,7 @@ const CODES = {
   precondition_failed: 'precondition_failed',
   workspace_full: 'workspace_full',
   workspace_not_removed: 'artifact_not_removed',
+  workspace_reverted: 'workspace_not_ready',
   backend_down: 'sandbox_unavailable',
   slot_unavailable: 'sandbox_unavailable',
 } as const satisfies Partial<Record<SandboxErrorCode, unknown>>;
