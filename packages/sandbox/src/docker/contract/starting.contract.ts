@@ -12,7 +12,7 @@ const NO_SHELL = 'talaria-test:no-shell';
 const NO_DU = 'talaria-test:no-du';
 
 /** What every backend keeps in its directory; among it who it is, by which it finds its containers again. */
-const KEPT = ['', '/slots', '/trash', '/docker', '/docker/server'].map((path) => `.sandbox${path}`);
+const KEPT = ['', '/slots', '/trash', '/away', '/docker', '/docker/server'].map((path) => `.sandbox${path}`);
 
 export function describeStarting(daemon: () => TestDaemon): void {
   describe('starting', () => {
