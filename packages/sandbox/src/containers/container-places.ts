@@ -35,10 +35,7 @@ export class ContainerPlaces implements WorkspacePlaces {
   readonly #digests = new Digests();
   readonly #inside = new Map<string, Inside>();
 
-  /**
-   * `maxBytes`: what a workspace, and what is beside it, may take on this machine. In its container it may take less: a sparse
-   * file, and each further name of a file, has its whole size here.
-   */
+  /** `maxBytes`: what a workspace, and what is beside it, may each take on this machine. */
   constructor(kept: Workspaces, maxBytes: number) {
     this.#kept = kept;
     this.#maxBytes = maxBytes;

@@ -6,7 +6,12 @@ import { HostPlaces } from './host-places.ts';
 import type { WorkspacePlaces } from './workspace-places.ts';
 
 /** Where nothing is said about the size of a workspace. */
-const MAX_WORKSPACE_BYTES = 16 * 1024 ** 3;
+const MAX_BYTES = 16 * 1024 ** 3;
+/**
+ * A workspace may be larger here than in its container, where a sparse file, and each further name of a file, takes no room. The
+ * bound is against what a container makes up, so it leaves those that a package manager links together far below it.
+ */
+const MAX_BYTES_PER_LIMIT = 4;
 
 /** `kept` has the workspaces that no slot has. */
 export function placesFor(
@@ -15,6 +20,6 @@ export function placesFor(
   { limits, preferredLimits }: Pick<ContainerBackendOptions, 'limits' | 'preferredLimits'>,
 ): WorkspacePlaces {
   if (workspaces.on === 'host') return new HostPlaces(kept, workspaces.owner);
-  const maxBytes = limits?.workspaceBytes ?? preferredLimits?.workspaceBytes ?? MAX_WORKSPACE_BYTES;
-  return new ContainerPlaces(kept, maxBytes);
+  const limit = limits?.workspaceBytes ?? preferredLimits?.workspaceBytes;
+  return new ContainerPlaces(kept, limit === undefined ? MAX_BYTES : limit * MAX_BYTES_PER_LIMIT);
 }

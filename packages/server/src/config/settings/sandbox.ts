@@ -78,7 +78,8 @@ export const sandboxSettings = {
     kind: integer({ min: 0, max: MAX_MB }),
     default: 10_240,
     group: 'Sandbox and approvals',
-    about: "disk space of a run's workspace, including its /tmp; 0 is no limit",
+    about:
+      "disk space of a run's workspace, including its /tmp; 0 is no limit, but a workspace that comes back from a container on another machine may be 16 GB at most (docs/operations.md)",
   }),
   toolTimeoutSeconds: define({
     env: 'TALARIA_TOOL_TIMEOUT_SECONDS',
