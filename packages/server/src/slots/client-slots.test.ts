@@ -286,6 +286,21 @@ describe('releasing', () => {
     }
   });
 
+  test('says which files are left before its place is free for somebody else', async () => {
+    const { id } = await acquire('ada', 'task-1');
+    const batch = execute('ada', [id]);
+    backend.calls.pop()!.end({ success: false, failure: 'gone' });
+    await batch;
+    let heldThen: number | undefined;
+    backend.isReverted = async () => {
+      heldThen = slots.stats('ada').held;
+      return true;
+    };
+    const released = await slots.release('ada', id, { resetWorkspace: false });
+    expect({ released, heldThen }).toEqual({ released: { files_after_loss: 'reverted' }, heldThen: 1 });
+    expect(slots.stats('ada').held).toBe(0);
+  });
+
   test('deletes later what could not be deleted, and gives the place back all the same', async () => {
     await slots.start();
     backend.unclosable = new SandboxError('slot_not_closed', 'It could not be cleaned.');

@@ -175,11 +175,7 @@ export class ClientSlots {
     slotId: string,
     options: { resetWorkspace: boolean },
   ): Promise<Pick<SlotReleased, 'files_after_loss'>> {
-    const held = this.#existing(owner, slotId);
-    await this.#end(held, options);
-    if (!isLost(held) || isReset(held, options)) return {};
-    const isReverted = await this.#options.backend.isReverted(held.workspace);
-    return { files_after_loss: isReverted ? 'reverted' : 'kept' };
+    return this.#end(this.#existing(owner, slotId), options);
   }
 
   /** For readers of its files; throws `slot_not_found`. */
@@ -285,10 +281,21 @@ export class ClientSlots {
   }
 
   /** From now on nobody finds it. */
-  async #end(held: Held, options: { resetWorkspace: boolean }): Promise<void> {
+  async #end(
+    held: Held,
+    options: { resetWorkspace: boolean },
+  ): Promise<Pick<SlotReleased, 'files_after_loss'>> {
     this.#held.delete(held.id);
     clearTimeout(held.idle);
-    await this.#giveToBackend(held, options).finally(held.giveBack);
+    try {
+      await this.#giveToBackend(held, options);
+      if (!isLost(held) || isReset(held, options)) return {};
+      // Asked before the place is free: who waits for it may acquire these files, which are then not reverted any more.
+      const isReverted = await this.#options.backend.isReverted(held.workspace);
+      return { files_after_loss: isReverted ? 'reverted' : 'kept' };
+    } finally {
+      held.giveBack();
+    }
   }
 
   async #giveToBackend(held: Held, options: { resetWorkspace: boolean }): Promise<void> {
