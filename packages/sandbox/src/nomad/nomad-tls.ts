@@ -1,5 +1,5 @@
 /** TLS to an agent, set by the variables of Nomad's own clients, and what to change where it fails. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import {
@@ -55,9 +55,16 @@ async function readAuthorities({ caCert, caPath }: NomadTlsOptions): Promise<Buf
     const text = `NOMAD_CAPATH names ${caPath}, which is no directory that can be read (${cause.code}).`;
     throw new SandboxError('backend_down', text, { cause });
   });
-  return Promise.all(
-    names.map(async (name) => (await readPem('NOMAD_CAPATH', join(caPath, name))) ?? Buffer.alloc(0)),
-  );
+  const read = names.map(async (name) => {
+    const path = join(caPath, name);
+    return (await isDirectory(path)) ? [] : ((await readPem('NOMAD_CAPATH', path)) ?? []);
+  });
+  return (await Promise.all(read)).flat();
+}
+
+/** A mounted secret of Kubernetes has its files in one, with links to them beside it. */
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 async function readPem(variable: string, path: string | undefined): Promise<Buffer | undefined> {
