@@ -246,8 +246,8 @@ export interface ToolBackend {
     options?: RestoreOptions,
   ): Promise<RestoredWorkspace>;
   /**
-   * The trajectories that have a workspace, in no order; those whose ids cannot be read from a directory's name are
-   * left out.
+   * The trajectories that have a workspace, or have lost it with a container, in no order: what `discard` has something to
+   * delete of. Those whose ids cannot be read from a name are left out.
    */
   listWorkspaces(): Promise<string[]>;
   stats(): BackendStats;

@@ -155,6 +155,7 @@ describe('a workspace in a container', () => {
   test('is reverted for the next process after this one was killed', async () => {
     await using fixture = await start({ workspacesOn: 'container' });
     await unsaved(fixture);
+    await fixture.backend.acquire('new');
     // What a killed process leaves: its directory as it was.
     const copy = join(fixture.base, 'copy');
     const ofProcess = join(fixture.base, 'workspaces/.sandbox/process');
@@ -167,6 +168,11 @@ describe('a workspace in a container', () => {
     expect(await next.isReverted('run')).toBe(true);
     await next.discard('run');
     expect(await next.isReverted('run')).toBe(false);
+    // Whoever deletes what nobody wants any more finds also those of which only the note is left.
+    expect(await next.listWorkspaces()).toEqual(['new']);
+    await next.discard('new');
+    expect(await next.listWorkspaces()).toEqual([]);
+    expect(await readdir(join(copy, '.sandbox/away'))).toEqual([]);
   });
 
   test('comes back within four times its limit, as sparse and linked files have their whole size here', async () => {

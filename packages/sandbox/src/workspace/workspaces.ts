@@ -178,10 +178,13 @@ export class Workspaces {
     return (await Promise.all(found)).flat();
   }
 
-  /** The trajectories with a workspace here, as far as names tell. */
+  /** The trajectories with a workspace here, or one that is noted as away, as far as names tell. */
   async trajectories(): Promise<string[]> {
     const entries = await readdir(this.baseDir, { withFileTypes: true });
-    return entries.flatMap((entry) => (isWorkspace(entry) ? (trajectoryOf(entry.name) ?? []) : []));
+    const here = entries.filter(isWorkspace).map(({ name }) => name);
+    // Another backend may have purged these workspaces by now.
+    const away = (await ignoreMissing(readdir(this.#awayDir))) ?? [];
+    return [...new Set([...here, ...away])].flatMap((name) => trajectoryOf(name) ?? []);
   }
 
   /** Deletes a workspace and what belongs to it. It is moved away at once, even if deleting takes long. */
