@@ -220,8 +220,9 @@ export interface ToolBackend {
    */
   openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined>;
   /**
-   * Whether the files of a workspace are older than its last calls: they were in a container that was lost, or whose server
-   * ended without saving them. Until the workspace is acquired again, restored or discarded; nothing captures it meanwhile.
+   * Whether the files of a workspace are older than its last calls. That is so after a container was lost with the files, or
+   * after its server ended without saving them, and until somebody acquires, restores or discards the workspace. Meanwhile the
+   * backend captures nothing of it.
    */
   isReverted(trajectoryId: string): Promise<boolean>;
   /** For writing into the workspace of a trajectory; undefined if there is none and none is to be created. */
@@ -246,8 +247,8 @@ export interface ToolBackend {
     options?: RestoreOptions,
   ): Promise<RestoredWorkspace>;
   /**
-   * The trajectories that have a workspace, or have lost it with a container, in no order: what `discard` has something to
-   * delete of. Those whose ids cannot be read from a name are left out.
+   * The trajectories that have a workspace, or have lost it with a container, in no order: `discard` finds something to delete for
+   * each of them. Those whose ids cannot be read from a name are left out.
    */
   listWorkspaces(): Promise<string[]>;
   stats(): BackendStats;

@@ -473,7 +473,7 @@ export const ErrorSchema = Type.Object({
 /** The error body of the routes under `/api`. */
 export const TextErrorSchema = Type.Object({ error: Type.String() });
 
-/** What became of files that were lost with a machine or a sandbox. */
+/** Which files a run continues with after it lost its machine or its sandbox. */
 const AFTER_LOSS = {
   workspace_lost: Type.Optional(
     Type.Literal(true, {

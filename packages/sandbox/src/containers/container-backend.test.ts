@@ -156,7 +156,7 @@ describe('a workspace in a container', () => {
     await using fixture = await start({ workspacesOn: 'container' });
     await unsaved(fixture);
     await fixture.backend.acquire('new');
-    // What a killed process leaves: its directory as it was.
+    // A killed process leaves its directory as it is, so the next one starts on a copy of it.
     const copy = join(fixture.base, 'copy');
     const ofProcess = join(fixture.base, 'workspaces/.sandbox/process');
     const filter = (path: string) => path !== ofProcess;
@@ -168,7 +168,7 @@ describe('a workspace in a container', () => {
     expect(await next.isReverted('run')).toBe(true);
     await next.discard('run');
     expect(await next.isReverted('run')).toBe(false);
-    // Whoever deletes what nobody wants any more finds also those of which only the note is left.
+    // The list names workspaces of which only the note is left, too, so that somebody deletes them.
     expect(await next.listWorkspaces()).toEqual(['new']);
     await next.discard('new');
     expect(await next.listWorkspaces()).toEqual([]);

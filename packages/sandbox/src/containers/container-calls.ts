@@ -32,7 +32,7 @@ interface PendingCall {
 
 export interface ContainerCallsOptions {
   defaultTimeoutS: number;
-  /** What a dead container leaves of the files in its slots. */
+  /** Whether the files of a slot are still as the calls left them after its container died, or as they were before. */
   filesAfterLoss: 'kept' | 'reverted';
 }
 

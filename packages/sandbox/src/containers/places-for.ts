@@ -5,7 +5,7 @@ import { ContainerPlaces } from './container-places.ts';
 import { HostPlaces } from './host-places.ts';
 import type { WorkspacePlaces } from './workspace-places.ts';
 
-/** Where nothing is said about the size of a workspace. */
+/** For a workspace that the operator gave no limit. */
 const MAX_BYTES = 16 * 1024 ** 3;
 /**
  * A workspace may be larger here than in its container, where a sparse file, and each further name of a file, takes no room. The

@@ -25,7 +25,7 @@ export interface WorkspaceHolder {
 export interface WorkspacePlaces {
   /** The workspace wherever it is, as commands see it at `workspaceDir`; undefined if there is none. */
   find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined>;
-  /** Whether its files are older than its last calls, which a container took along. */
+  /** Whether a container was lost with what the last calls changed, so that the files here are older. */
   isReverted(name: string): Promise<boolean>;
   /** For one that is in a slot. */
   held(workspace: PlacedWorkspace, workspaceDir: string): WorkspaceView;

@@ -7,7 +7,7 @@ import type { CallOutcome } from './progress.ts';
 /**
  * - `here`: the workspace is in place, or there was none.
  * - `lost`: it was on another machine, and is empty now.
- * - `reverted`: its files were lost with its sandbox, and those from when that was opened are here.
+ * - `reverted`: its files were lost with its sandbox. The files here are those that the sandbox began with.
  * - `restored`: its files are here as they were at this position of the log.
  */
 export type RecoveredWorkspace =
@@ -19,7 +19,7 @@ export type RecoveredWorkspace =
       pos: number;
       /** How many entries could not be saved. */
       omitted: number;
-      /** What was lost. The other one is still there. */
+      /** Which of the two the run lost; it still has the other. */
       lost: 'machine' | 'sandbox';
     };
 

@@ -5,7 +5,7 @@
 import { SYSTEM_PATH } from '../../host/system-path.ts';
 
 const OURS = ['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', '_', 'TERM', 'TMPDIR', 'USER', 'LOGNAME'];
-/** What Nomad tells its tasks, Kubernetes its pods and Modal its sandboxes, about themselves. */
+/** Nomad, Kubernetes and Modal set variables that describe the task, the pod or the sandbox. Commands need none of them. */
 const THEIRS = /^(NOMAD|KUBERNETES|MODAL)_/;
 
 export function imageEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -20,7 +20,7 @@ export function sweepAbandoned(workspacesDir: string): void {
 
 const NONE = "none: commands run as the server's user and see its files and network";
 
-/** Why there is none, of such a description. For a server in a container, the rest is about the container. */
+/** Takes the reason out of a description of no isolation. Without the sentence about this server, it also fits a container. */
 export function reasonIn(description: string): string {
   const isOurs = description.startsWith(`${NONE} (`);
   return isOurs ? description.slice(NONE.length + 2, -2) : description.replace(/\.$/, '');

@@ -9,7 +9,7 @@ export const MAX_OMITTED = 1000;
 export type CaptureResult = Omit<WorkspaceCapture, 'captureId'> & { tree: CapturedTree };
 
 export interface CaptureScope {
-  /** It is compared with nothing. */
+  /** It names every file, not only those that changed since another capture. */
   isWhole: boolean;
   /** How many bytes of contents are handed over. */
   contentBytes: number;

@@ -7,7 +7,7 @@ import { encodeSnapshot } from './snapshot-format.ts';
 import { COMPRESSION, type TakeOptions, takeSnapshot } from './take-snapshot.ts';
 
 export interface PackOptions {
-  /** Not worth its time for bytes that stay in this process. True by default. */
+  /** True by default. Compressing takes longer than it saves where the bytes stay in this process. */
   compress?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
