@@ -30,8 +30,10 @@ export function encodeEventJson(
   runId: string,
   event: { seq: number; event: string; at: number; payload: string },
 ): string {
-  const fields = event.payload === '{}' ? '' : `,${event.payload.slice(1, -1)}`;
-  return `{"event":"${event.event}","run_id":"${runId}","timestamp":${event.at / 1000},"seq":${event.seq}${fields}}`;
+  const { seq, event: name, at, payload } = event;
+  // With the brace that ends the payload.
+  const rest = payload === '{}' ? '}' : `,${payload.slice(1)}`;
+  return `{"event":"${name}","run_id":"${runId}","timestamp":${at / 1000},"seq":${seq}${rest}`;
 }
 
 export interface SseMessage {

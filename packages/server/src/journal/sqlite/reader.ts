@@ -3,7 +3,7 @@
  * never wait for the writer, and an indexed read costs less than a message to another thread.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { TalariaError } from '@talaria/protocol';
+import { type EventName, TalariaError } from '@talaria/protocol';
 import { FEED_CURSOR } from '../changes.ts';
 import type { CheckpointRecord } from '../checkpoints.ts';
 import { Cursors } from '../cursors.ts';
@@ -37,6 +37,8 @@ import { type Statements, statementsOf } from './statements.ts';
 const FIRST_PART = 32;
 const IS_CHECKPOINT = "event = 'workspace.checkpointed'";
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
+
+type EventRow = [seq: number, event: EventName, at: number, payload: string];
 
 export class SqliteReader {
   readonly #db: DatabaseSync;
@@ -117,24 +119,22 @@ export class SqliteReader {
     limit: number,
     maxChars = Number.POSITIVE_INFINITY,
   ): StoredEvent[] {
+    // As arrays, because that takes half the time of objects whose fields SQLite names.
+    const statement = this.#statement(
+      `SELECT seq, event, at, public FROM records
+        WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
+        ORDER BY pos LIMIT ?`,
+    ).asArrays();
     const events: StoredEvent[] = [];
     let chars = 0;
     // Many rows at a time take a third of the time of one by one; growing parts, because events may be large.
     for (let part = FIRST_PART; events.length < limit && chars < maxChars; part *= 2) {
       const after = events.at(-1)?.seq ?? afterSeq;
       const wanted = Math.min(part, limit - events.length);
-      const rows = this.#all<StoredEvent>(
-        `SELECT seq, event, at, public AS payload FROM records
-          WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
-          ORDER BY pos LIMIT ?`,
-        runId,
-        after,
-        after,
-        wanted,
-      );
-      for (const event of rows) {
-        events.push(event);
-        chars += event.payload.length;
+      const rows = statement.all<EventRow>(runId, after, after, wanted);
+      for (const [seq, event, at, payload] of rows) {
+        events.push({ seq, event, at, payload });
+        chars += payload.length;
         if (chars >= maxChars) break;
       }
       if (rows.length < wanted) break;
