@@ -1,8 +1,7 @@
 /**
- * A `Model` on top of any language model of the AI SDK's provider layer.
- *
- * It uses the provider layer directly (`doStream`), without the `ai` package around it: one call is one request and one
- * step, with no retries and no tool execution, exactly as the contract says.
+ * A `Model` on top of whatever streams the parts of the AI SDK's provider layer: a language model of that layer
+ * (`doStream`), without the `ai` package around it, or our own reader of chat completions (`chat-completions.ts`). One call
+ * is one request and one step, with no retries and no tool execution, exactly as the contract says.
  *
  * - The provider is loaded at the first step, so that starting the server does not pay for its SDK.
  * - When the iteration ends early (failure, abort, `break`), the request to the provider is aborted with it.
@@ -10,6 +9,7 @@
  */
 import type {
   LanguageModelV4,
+  LanguageModelV4CallOptions,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
@@ -26,10 +26,28 @@ import { StepAssembly } from './step-assembly.ts';
 /** Nothing of interest follows a finish. A server that does not end its response soon after it loses the connection. */
 const DRAIN_MS = 1_000;
 
+/** Sends one request. The parts of its answer come in groups, as they arrive. */
+export type StreamParts = (call: LanguageModelV4CallOptions) => Promise<PartGroups>;
+export type PartGroups = AsyncIterator<readonly LanguageModelV4StreamPart[], void, undefined>;
+
+/** A language model of the provider layer as a `StreamParts`. */
+export function partsOf(model: LanguageModelV4): StreamParts {
+  return async (call) => {
+    const { stream } = await model.doStream(call);
+    const reader = stream.getReader();
+    return {
+      async next() {
+        const { done, value } = await reader.read();
+        return done ? { done, value: undefined } : { done, value: [value] };
+      },
+    };
+  };
+}
+
 export interface AiSdkModelOptions {
   /** `provider/model`, as shown to people. */
   name: string;
-  load: () => Promise<LanguageModelV4>;
+  load: () => Promise<StreamParts>;
   /** How to pass on options that the common layer has no name for. */
   dialect?: ProviderDialect;
   /** Values that must never appear in an error message: the API key. */
@@ -40,7 +58,7 @@ export class AiSdkModel implements Model {
   readonly name: string;
   readonly ignoredSettings: readonly ModelSettingName[];
   readonly #options: AiSdkModelOptions;
-  #loaded: Promise<LanguageModelV4> | undefined;
+  #loaded: Promise<StreamParts> | undefined;
 
   constructor(options: AiSdkModelOptions) {
     this.name = options.name;
@@ -55,20 +73,19 @@ export class AiSdkModel implements Model {
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
 
-    let reader: StepReader | undefined;
+    let groups: PartGroups | undefined;
     let finished = false;
     try {
       request.signal.throwIfAborted();
-      const model = await this.#load();
-      const { stream } = await model.doStream({
+      const streamParts = await this.#load();
+      groups = await streamParts({
         prompt: toPrompt(messages),
         ...(tools.length > 0 && { tools: toFunctionTools(tools), toolChoice: toToolChoice(step) }),
         ...callSettings(step, this.#options.dialect),
         abortSignal: request.signal,
       });
-      reader = stream.getReader();
       const assembly = new StepAssembly([...callIds(messages), ...usedCallIds]);
-      for await (const part of readStep(reader, assembly, request.signal)) {
+      for await (const part of readStep(groups, assembly, request.signal)) {
         finished = part.type === 'finish';
         yield part;
       }
@@ -76,12 +93,12 @@ export class AiSdkModel implements Model {
       throw toModelError(error, { signal, secrets: this.#options.secrets });
     } finally {
       signal.removeEventListener('abort', abort);
-      if (finished && reader) drain(reader, request);
+      if (finished && groups) drain(groups, request);
       else request.abort();
     }
   }
 
-  #load(): Promise<LanguageModelV4> {
+  #load(): Promise<StreamParts> {
     this.#loaded ??= this.#options.load();
     // A failed load (for example, a damaged installation) must not be cached for every later step.
     this.#loaded.catch(() => {
@@ -91,34 +108,34 @@ export class AiSdkModel implements Model {
   }
 }
 
-type StepReader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
-
 async function* readStep(
-  reader: StepReader,
+  groups: PartGroups,
   assembly: StepAssembly,
   signal: AbortSignal,
 ): AsyncGenerator<StepPart, void, undefined> {
   for (;;) {
-    const { done, value: part } = await reader.read();
+    const { done, value: parts } = await groups.next();
     signal.throwIfAborted();
     if (done) throw incompleteStreamError();
-    if (part.type === 'error') throw part.error;
-    if (part.type !== 'finish') {
-      yield* assembly.add(part);
-      continue;
+    for (const part of parts) {
+      if (part.type === 'error') throw part.error;
+      if (part.type !== 'finish') {
+        yield* assembly.add(part);
+        continue;
+      }
+      if (part.finishReason.unified === 'interrupted') throw incompleteStreamError();
+      yield* assembly.close();
+      yield toFinish(assembly, part.usage, part.finishReason);
+      return;
     }
-    if (part.finishReason.unified === 'interrupted') throw incompleteStreamError();
-    yield* assembly.close();
-    yield toFinish(assembly, part.usage, part.finishReason);
-    return;
   }
 }
 
-async function drain(reader: StepReader, request: AbortController): Promise<void> {
+async function drain(groups: PartGroups, request: AbortController): Promise<void> {
   const timer = setTimeout(() => request.abort(), DRAIN_MS);
   timer.unref();
   try {
-    while (!(await reader.read()).done);
+    while (!(await groups.next()).done);
   } catch {
     // The step is complete; how its connection ends does not matter.
   } finally {

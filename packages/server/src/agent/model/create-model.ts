@@ -17,9 +17,9 @@
  * read the environment themselves.
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { patientFetch, rewritingFetch } from '../../network/patient-fetch.ts';
+import { patientFetch } from '../../network/patient-fetch.ts';
 import { Secrets } from '../../secrets/secrets.ts';
-import { AiSdkModel } from './ai-sdk-model.ts';
+import { AiSdkModel, partsOf } from './ai-sdk-model.ts';
 import {
   ANTHROPIC_DIALECT,
   COMPATIBLE_DIALECT,
@@ -27,8 +27,8 @@ import {
   OPENAI_DIALECT,
   type ProviderDialect,
 } from './call-settings.ts';
+import { chatCompletions } from './chat-completions.ts';
 import { DemoModel } from './demo-model.ts';
-import { TextMerger } from './merge-text.ts';
 import type { Model } from './model.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -46,7 +46,6 @@ export interface ModelSettings {
   googleApiKey?: string | undefined;
   /** Replaces the public URLs of the named providers: a proxy, or a test server. */
   providerUrls?: { openai?: string; anthropic?: string; google?: string } | undefined;
-  fetch?: Fetch | undefined;
 }
 
 type ProviderName = 'openai' | 'anthropic' | 'google';
@@ -120,10 +119,9 @@ function providerModel(name: ProviderName, model: string, settings: ModelSetting
   const apiKey = provider.key(settings)?.trim();
   if (!apiKey) throw new Error(`The model ${name}/${model} needs a key: set ${provider.keyName}.`);
   const baseURL = settings.providerUrls?.[name] ?? provider.url;
-  const fetch = settings.fetch ?? patientFetch;
   return new AiSdkModel({
     name: `${name}/${model}`,
-    load: () => provider.load({ apiKey, baseURL, fetch }, model),
+    load: async () => partsOf(await provider.load({ apiKey, baseURL, fetch: patientFetch }, model)),
     secrets: new Secrets([apiKey]),
     dialect: provider.dialect,
   });
@@ -135,21 +133,10 @@ function compatibleModel(baseUrl: string, model: string, settings: ModelSettings
     throw new Error('OPENAI_BASE_URL must be an http or https URL, such as http://127.0.0.1:11434/v1.');
   }
   const apiKey = settings.apiKey?.trim();
-  const fetch = settings.fetch ?? rewritingFetch(() => new TextMerger());
   return new AiSdkModel({
     name: `openai-compatible/${model}`,
-    load: async () => {
-      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-      const provider = createOpenAICompatible({
-        name: COMPATIBLE_DIALECT.name,
-        baseURL: baseUrl,
-        ...(apiKey && { apiKey }),
-        // Without it a stream reports no usage at all.
-        includeUsage: true,
-        fetch,
-      });
-      return provider.chatModel(model);
-    },
+    load: () =>
+      chatCompletions({ baseUrl, model, apiKey: apiKey || undefined, options: COMPATIBLE_DIALECT.name }),
     secrets: new Secrets(apiKey ? [apiKey] : []),
     dialect: COMPATIBLE_DIALECT,
   });

@@ -27,6 +27,8 @@ const QUOTA_EXHAUSTED =
   /insufficient[_ ]quota|exceeded your current quota|billing_hard_limit|credit balance/i;
 const BAD_KEY = /api[_ ]key[_ ](not valid|invalid|expired)|invalid[_ ]api[_ ]key|incorrect api key/i;
 
+const UNREADABLE = 'The model provider sent a response that could not be read.';
+
 export interface ErrorContext {
   signal?: AbortSignal | undefined;
   secrets?: Secrets | undefined;
@@ -70,7 +72,7 @@ export function toModelError(
   }
   if (isIncomplete(error)) return incompleteStreamError();
   if (isUnreadable(error)) {
-    return make('provider_error', 'The model provider sent a response that could not be read.', true);
+    return make('provider_error', UNREADABLE, true);
   }
   return make('provider_error', error instanceof Error ? error.message : String(error), false);
 }
@@ -84,6 +86,11 @@ export function incompleteStreamError(): ModelError {
       retryable: true,
     },
   );
+}
+
+/** The provider answered, but not in its own format. */
+export function unreadableAnswerError(): ModelError {
+  return new ModelError('provider_error', UNREADABLE, { retryable: true });
 }
 
 /** The provider's error message. */
