@@ -215,17 +215,22 @@ export class Engine {
 
   /**
    * Throws unless the run exists, belongs to the owner, and has reached the cursor; returns whether any events are left
-   * to deliver.
+   * to deliver. `toCursor` is called when the run is found: that check comes before any about the cursor.
    */
-  async checkCursor(owner: string, runId: string, afterSeq: number): Promise<{ ended: boolean }> {
+  async checkCursor(
+    owner: string,
+    runId: string,
+    toCursor: () => number,
+  ): Promise<{ after: number; ended: boolean }> {
     const run = await this.#find(owner, runId);
-    if (afterSeq >= run.nextSeq) {
+    const after = toCursor();
+    if (after >= run.nextSeq) {
       throw new TalariaError('invalid_cursor', {
-        message: `The cursor ${afterSeq} is beyond the last event of the run, which is ${run.nextSeq - 1}`,
+        message: `The cursor ${after} is beyond the last event of the run, which is ${run.nextSeq - 1}`,
         param: 'last_event_id',
       });
     }
-    return { ended: isTerminalStatus(run.state.status) && afterSeq === run.nextSeq - 1 };
+    return { after, ended: isTerminalStatus(run.state.status) && after === run.nextSeq - 1 };
   }
 
   /** Delivers the run's events after the cursor, then live ones; call `checkCursor` first. */

@@ -29,25 +29,35 @@ export interface Advanced extends RunHead {
   unparks: boolean;
 }
 
+/** The first position and sequence number that are free in a log, and the time of what comes there. */
+export interface Place {
+  pos: number;
+  seq: number;
+  at: number;
+}
+
+/** The records as they are in the log, from this place on. */
+export function placed(records: readonly NewRecord[], { pos, seq, at }: Place): LogRecord[] {
+  let nextPos = pos;
+  let nextSeq = seq;
+  return records.map((record) => {
+    const place = { pos: nextPos++, seq: record.public === undefined ? null : nextSeq++, at };
+    return { ...record, ...place } as LogRecord;
+  });
+}
+
 export function advance(runId: string, head: RunHead, records: readonly NewRecord[], now: number): Advanced {
   // The times of one run never go backwards, whatever the clock does.
   const at = Math.max(now, head.updatedAt);
-  let { nextPos, nextSeq, state } = head;
-  const stored: LogRecord[] = [];
+  const stored = placed(records, { pos: head.nextPos, seq: head.nextSeq, at });
+  let { state } = head;
   const decisions: Decision[] = [];
-  for (const record of records) {
+  for (const record of stored) {
     if (isTerminalStatus(state.status)) {
       throw new Error(`A record after the end of ${runId}: ${record.event}`);
     }
-    const full = {
-      ...record,
-      pos: nextPos++,
-      seq: record.public === undefined ? null : nextSeq++,
-      at,
-    } as LogRecord;
-    decisions.push(...decisionsOf(runId, state, full));
-    state = foldRecord(state, full);
-    stored.push(full);
+    decisions.push(...decisionsOf(runId, state, record));
+    state = foldRecord(state, record);
   }
   const finished = isTerminalStatus(state.status);
   const unparks = head.state.pending_calls.length > 0 && state.pending_calls.length === 0;
@@ -56,8 +66,8 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
     records: stored,
     decisions,
     updatedAt: stored.length === 0 ? head.updatedAt : at,
-    nextPos,
-    nextSeq,
+    nextPos: head.nextPos + stored.length,
+    nextSeq: head.nextSeq + stored.filter(({ seq }) => seq !== null).length,
     state,
     finished,
     unblocks: stored.length > 0 && (finished || isCleared || unparks),

@@ -12,10 +12,7 @@ export function installEventRoutes(app: FastifyInstance, engine: Engine, streams
     { exposeHeadRoute: false },
     async (request, reply) => {
       const { run_id: runId } = request.params;
-      // Also for an invalid cursor: the check whether the run exists comes first.
-      await engine.get(request.owner, runId);
-      const after = parseCursor(request);
-      const { ended } = await engine.checkCursor(request.owner, runId, after);
+      const { after, ended } = await engine.checkCursor(request.owner, runId, () => parseCursor(request));
       // The reader has everything. 204 makes an EventSource stop; after a stream that ended it would reconnect.
       if (ended) return reply.code(204).send();
       streams.open(reply, {

@@ -8,6 +8,7 @@ import { makeDirectory } from '../../files/make-directory.ts';
 import { makePrivate } from '../../files/private-file.ts';
 import { noReport, type Report } from '../../telemetry/facts.ts';
 import { finished, isEnd } from '../../telemetry/run-facts.ts';
+import { placed } from '../advance.ts';
 import type { CheckpointRecord } from '../checkpoints.ts';
 import type {
   AppendOptions,
@@ -156,9 +157,10 @@ export class SqliteJournal implements Journal {
     records: readonly NewRecord[],
     options: AppendOptions = {},
   ): Promise<LogRecord[]> {
-    const appended = await this.#writer.write.append(lease, records, options);
-    this.#wake(appended);
-    return appended.records;
+    const { place, unblocks } = await this.#writer.write.append(lease, records, options);
+    const stored = placed(records, place);
+    this.#wake({ runId: lease.runId, records: stored, unblocks });
+    return stored;
   }
 
   async post(runId: string, post: Post): Promise<LogRecord[]> {

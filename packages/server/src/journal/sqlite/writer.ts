@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
-import { advance } from '../advance.ts';
+import { advance, type Place } from '../advance.ts';
 import { runHolder } from '../contents.ts';
 import {
   type AppendOptions,
@@ -134,7 +134,13 @@ export class SqliteWriter {
     return { kind: 'created' };
   }
 
-  append(lease: Lease, records: readonly NewRecord[], options: AppendOptions, now: number): Appended {
+  /** Only where they are in the log: the caller has the records, and a copy of them would cost more than the message. */
+  append(
+    lease: Lease,
+    records: readonly NewRecord[],
+    options: AppendOptions,
+    now: number,
+  ): { place: Place; unblocks: boolean } {
     const row = this.#findRun(lease.runId);
     if (
       row === undefined ||
@@ -159,7 +165,8 @@ export class SqliteWriter {
       this.sessions.addTurn(row.owner, row.session_id, row.run_id, turn, now);
       this.responses.turnAdded(row.run_id);
     }
-    return this.#appendTo(row, state, records, now);
+    const { records: stored, unblocks } = this.#appendTo(row, state, records, now);
+    return { place: { pos: row.next_pos, seq: row.next_seq, at: stored[0]?.at ?? now }, unblocks };
   }
 
   post(runId: string, post: Post, now: number): Appended {
