@@ -2,7 +2,7 @@
  * The log of a claimed run, for the worker that owns it: what the worker appends and what others post are applied to the
  * run's progress, each record once and in the order of the log.
  */
-import { type ApiErrorCode, TalariaError } from '@talaria/protocol';
+import { type ApiErrorCode, type ApprovalChoice, TalariaError, type ToolOutput } from '@talaria/protocol';
 import { Progress } from '../agent/progress.ts';
 import { type AppendOptions, type Claim, type Journal, LeaseLostError } from '../journal/journal.ts';
 import type { Post } from '../journal/posts.ts';
@@ -82,8 +82,20 @@ export class OwnedLog {
     return stored;
   }
 
-  /** Posts as a client does. Returns false if the store refuses with the code `taken`: somebody else was quicker. */
-  async post(post: Post, taken: ApiErrorCode): Promise<boolean> {
+  /** The answer of the run itself, such as after a timeout. Returns false if somebody else was quicker. */
+  answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean> {
+    return this.#post({ kind: 'approval', requestId, choice, all: false, reason }, 'approval_not_pending');
+  }
+
+  /** One by one: if one was answered meanwhile, the others still need an answer. */
+  async answerCalls(outputs: readonly ToolOutput[]): Promise<void> {
+    for (const output of outputs) {
+      await this.#post({ kind: 'tool_outputs', outputs: [output], reason: 'timeout' }, 'call_not_pending');
+    }
+  }
+
+  /** Posts as a client does. Returns false if the store refuses with the code `taken`. */
+  async #post(post: Post, taken: ApiErrorCode): Promise<boolean> {
     try {
       await this.#options.journal.post(this.#claim.runId, post);
       return true;

@@ -12,14 +12,7 @@
  * The end waits for the agent only for a grace period: a model or tool that ignores its abort signal delays nothing,
  * and whatever it tries to append later is refused.
  */
-import {
-  type ApprovalChoice,
-  addUsage,
-  type ClientTools,
-  RUN_FAILURES,
-  type ToolOutput,
-  type Usage,
-} from '@talaria/protocol';
+import { addUsage, type ClientTools, RUN_FAILURES, type Usage } from '@talaria/protocol';
 import { type AgentRun, Handover, type Limits, Parked, RunFailure } from '../agent/agent-run.ts';
 import type { Gate } from '../agent/approvals/gate.ts';
 import { runAgent } from '../agent/loop.ts';
@@ -29,8 +22,10 @@ import type { Progress } from '../agent/progress.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
 import { type RecoveredWorkspace, type WorkspaceNews, workspaceNews } from '../agent/workspace-news.ts';
 import { atMost } from '../basics/at-most.ts';
+import { atTime } from '../basics/at-time.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import type { Log } from '../basics/log.ts';
+import { withGrace } from '../basics/with-grace.ts';
 import type { Checkpoint } from '../journal/checkpoints.ts';
 import {
   type AppendOptions,
@@ -58,7 +53,6 @@ const PROCESSES_GRACE_MS = 1_500;
 const FILES_GRACE_MS = 1_500;
 /** A run that crashes the server must not do so forever. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export interface RunLimits extends Limits {
   /** Wall time from the first claim; 0 means no limit. */
@@ -275,7 +269,11 @@ export class RunWorker {
   async #reachEnd(toolbox: Toolbox): Promise<NewRecord> {
     const { signal } = this.#abort;
     try {
-      const { output, parsed, lastStep = [] } = await withGrace(this.#prepareAndRun(toolbox), signal);
+      const {
+        output,
+        parsed,
+        lastStep = [],
+      } = await withGrace(this.#prepareAndRun(toolbox), signal, ABORT_GRACE_MS);
       const usage = usageWith(this.#progress.usage, lastStep);
       // The records of the last step join the next append, which usually is the end of the run.
       this.#log.hold(lastStep);
@@ -366,8 +364,8 @@ export class RunWorker {
       append: (...records) => this.#log.append(records),
       keepFiles: () => this.#files.keep(workspace, 'worked', this.#abort.signal),
       newsOf: (recovered) => this.#newsOf(workspace, recovered),
-      answerApproval: (requestId, choice, reason) => this.#answerApproval(requestId, choice, reason),
-      answerCalls: (outputs) => this.#answerCalls(outputs),
+      answerApproval: (requestId, choice, reason) => this.#log.answerApproval(requestId, choice, reason),
+      answerCalls: (outputs) => this.#log.answerCalls(outputs),
       isGranted: (patternKeys) => journal.approvals.allows(run.owner, run.sessionId, patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
       nextPost: () => this.#log.nextPost(),
@@ -386,23 +384,6 @@ export class RunWorker {
       }
       return known.tools;
     };
-  }
-
-  #answerApproval(requestId: string, choice: ApprovalChoice, reason: string): Promise<boolean> {
-    return this.#log.post(
-      { kind: 'approval', requestId, choice, all: false, reason },
-      'approval_not_pending',
-    );
-  }
-
-  /** One by one: if one was answered meanwhile, the others still need an answer. */
-  async #answerCalls(outputs: readonly ToolOutput[]): Promise<void> {
-    for (const output of outputs) {
-      await this.#log.post(
-        { kind: 'tool_outputs', outputs: [output], reason: 'timeout' },
-        'call_not_pending',
-      );
-    }
   }
 
   async #cancelled(): Promise<NewRecord> {
@@ -428,21 +409,13 @@ export class RunWorker {
   }
 
   #startTimer(): () => void {
-    const { maxRunMs } = this.#deps.limits;
+    const { limits, now } = this.#deps;
     const startedAt = this.claim.run.state.started_at;
-    if (maxRunMs === 0 || startedAt === null) return () => {};
-    const seconds = Math.round(maxRunMs / 1000);
-    let timer: NodeJS.Timeout;
-    const arm = (): void => {
-      const leftMs = startedAt + maxRunMs - this.#deps.now();
-      if (leftMs <= 0) {
-        this.#abort.abort(new RunFailure('time_limit', `The run used all its ${seconds} seconds`));
-        return;
-      }
-      timer = setTimeout(arm, Math.min(leftMs, TIMER_MAX_MS));
-    };
-    timer = setTimeout(arm, 0);
-    return () => clearTimeout(timer);
+    if (limits.maxRunMs === 0 || startedAt === null) return () => {};
+    const seconds = Math.round(limits.maxRunMs / 1000);
+    return atTime(startedAt + limits.maxRunMs, now, () =>
+      this.#abort.abort(new RunFailure('time_limit', `The run used all its ${seconds} seconds`)),
+    );
   }
 }
 
@@ -465,24 +438,4 @@ function usageWith(usage: Usage, records: readonly NewRecord[]): Usage {
 
 function toAnswer(record: NewRecord): Message[] {
   return record.event === 'step.completed' ? [{ role: 'assistant', content: record.private.content }] : [];
-}
-
-/** Settles with the work, or with the signal's reason once the grace after an abort is over. */
-async function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    const start = (): void => {
-      timer = setTimeout(() => reject(signal.reason), ABORT_GRACE_MS);
-    };
-    if (signal.aborted) start();
-    else signal.addEventListener('abort', start, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    clearTimeout(timer);
-    // The loser of the race may still reject; that is expected and not reported.
-    work.catch(() => {});
-    aborted.catch(() => {});
-  }
 }
