@@ -44,7 +44,7 @@ async function bundle(root: string, directory: string): Promise<void> {
     platform: 'node',
     // Reads its own source, to take it into containers; `pg` asks for the other and does without it.
     external: ['@talaria/sandbox/docker', 'pg-native'],
-    plugins: [httpWithoutUndici(), lateBuiltins()],
+    plugins: [httpWithoutUndici(), lateBuiltins(), asciiOnly()],
     logLevel: 'warn',
   });
   // Else Node reads every file twice, to find out that it is a module.
@@ -101,6 +101,22 @@ function lateBuiltins(): Plugin {
       return functions
         .map(([key]) => `export const ${key} = (...args) => ${module}.${key}(...args);`)
         .join('\n');
+    },
+  };
+}
+
+/**
+ * One character beyond ASCII in a file makes Node decode it as UTF-8 and V8 keep two bytes for each of its characters.
+ * Here such characters are escapes, which mean the same in strings, templates and expressions.
+ */
+function asciiOnly(): Plugin {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return {
+    name: 'ASCII only',
+    generateBundle: (_, bundle) => {
+      for (const file of Object.values(bundle)) {
+        if (file.type === 'chunk') file.code = file.code.replace(/[^\0-\x7f]/g, escaped);
+      }
     },
   };
 }
