@@ -2,7 +2,7 @@
  * Tools of MCP servers in runs: offered, called, gated, stopped, interrupted, and never a danger to the server itself.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempDisposableSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import { script } from '../support/model-server.ts';
 import { processorWaits } from '../support/processor-waits.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { describeRestart } from './one-restart.ts';
 import { call, inTurn, play, toldOf } from './played-run.ts';
 import {
   endsAs,
@@ -34,9 +35,9 @@ const HEADER_SECRET = 'maple2Quartz8Lantern5Drift';
 
 const node = (...args: string[]) => ({ command: process.execPath, args });
 
-/** A server with these MCP servers, each of which has a marker in its command line. */
-async function startWith(servers: Record<string, object>, env: Record<string, string> = {}) {
-  const world = await ServerWithModel.startProcess({ TALARIA_MCP_SERVERS: JSON.stringify(servers), ...env });
+/** A server with these MCP servers. */
+async function startWith(servers: Record<string, object>) {
+  const world = await ServerWithModel.start({ TALARIA_MCP_SERVERS: JSON.stringify(servers) });
   onTestFinished(() => world[Symbol.asyncDispose]());
   return world;
 }
@@ -71,10 +72,11 @@ function marker(): string {
 describe('with a child process and an HTTP server', () => {
   let world: ServerWithModel<ServerProcess>;
   let http: HttpMcpServer;
+  const mark = marker();
   beforeAll(async () => {
     http = await startHttpMcpServer('session');
     const servers = {
-      local: { ...node(STDIO), env: { SERVICE_TOKEN: `\${THE_TOKEN}` } },
+      local: { ...node(STDIO, mark), env: { SERVICE_TOKEN: `\${THE_TOKEN}` } },
       remote: {
         url: http.url,
         headers: { 'X-Api-Key': HEADER_SECRET },
@@ -271,15 +273,22 @@ describe('with a child process and an HTTP server', () => {
     }
     expect(shown.at(-1)).toContain('SERVICE_TOKEN');
   });
+
+  test('a stop of the server ends its child process', async () => {
+    expect(processesWith(mark)).toHaveLength(1);
+    await world.server.kill('SIGTERM');
+    expect(processesWith(mark)).toEqual([]);
+  });
 });
 
 test('servers that never get ready delay neither the start nor a run', async () => {
-  const world = await startWith({
+  const servers = {
     silent: { ...node(BROKEN, 'silent'), connect_timeout_seconds: 3600 },
     garbage: { ...node(BROKEN, 'garbage'), connect_timeout_seconds: 3600 },
     missing: { command: 'no-such-program' },
     nowhere: { url: 'http://127.0.0.1:1/mcp' },
-  });
+  };
+  await using world = await ServerWithModel.startProcess({ TALARIA_MCP_SERVERS: JSON.stringify(servers) });
   const { output } = await play(world, ...inTurn(call('terminal', { command: 'echo fine' })));
   expect(output).toBe('I see');
   const offered = world.model.requests.at(-1)!.body.tools!.map((tool) => tool.function.name);
@@ -334,43 +343,49 @@ test('a stop ends a call within five seconds, and the server is told', async () 
   await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
 });
 
-test('kill -9 in the middle of a call: the call is not repeated, and the child process ends with its server', async () => {
-  const file = temporaryFile();
-  const mark = marker();
-  const world = await startWith({ local: node(STDIO, mark) });
-  await allReady(world.api);
-  const prompt = script(inTurn(call('mcp__local__wait', { file })));
-  const runId = await world.api.create(prompt);
-  await waitFor('the call to begin', () => linesOf(file).includes('begun'));
-  const [before] = processesWith(mark);
-  await world.server.kill();
-  await waitFor('the child to be gone', () => !processesWith(mark).includes(before!));
-  await world.server.start();
-  const { frames } = await endsAs(world.api, runId, 'run.completed');
-  expect(ofKind(frames, 'tool.completed').map(({ error }) => error)).toEqual([true]);
-  expect(toldOf(world, prompt)[0]!.content).toContain('Its outcome is unknown');
-  expect(linesOf(file).filter((line) => line === 'begun')).toHaveLength(1);
-  await world.server.kill('SIGTERM');
-  expect(processesWith(mark)).toEqual([]);
-});
+const MARK = marker();
+const KILLED = { local: node(STDIO, MARK), gated: { ...node(STDIO, MARK), approval: 'always' } };
 
-test('a pending approval survives kill -9, and its call is then made', async () => {
-  const file = temporaryFile();
-  const world = await startWith({ gated: { ...node(STDIO), approval: 'always' } });
-  await allReady(world.api);
-  const prompt = script(inTurn(call('mcp__gated__wait', { file, ms: 1 })));
-  const runId = await world.api.create(prompt);
-  const asked = await waitForApproval(world.api, runId);
-  await world.server.kill();
-  await world.server.start();
-  const { request_id } = await waitForApproval(world.api, runId);
-  expect(request_id).toBe(asked.request_id);
-  expect(linesOf(file)).toEqual([]);
-  await allReady(world.api);
-  await world.api.approve(runId, 'once');
-  await endsAs(world.api, runId, 'run.completed');
-  expect(linesOf(file)).toEqual(['begun', 'done']);
-  expect(toldOf(world, prompt)[0]!.content).toBe('waited');
+describeRestart('kill -9', { env: { TALARIA_MCP_SERVERS: JSON.stringify(KILLED) } }, (test) => {
+  test('in the middle of a call: the call is not repeated', async (world) => {
+    using dir = mkdtempDisposableSync(join(tmpdir(), 'talaria-mcp-'));
+    const file = join(dir.path, 'file');
+    await allReady(world.api);
+    const prompt = script(inTurn(call('mcp__local__wait', { file })));
+    const runId = await world.api.create(prompt);
+    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+    await world.restart();
+    const { frames } = await endsAs(world.api, runId, 'run.completed');
+    expect(ofKind(frames, 'tool.completed').map(({ error }) => error)).toEqual([true]);
+    expect(toldOf(world, prompt)[0]!.content).toContain('Its outcome is unknown');
+    expect(linesOf(file).filter((line) => line === 'begun')).toHaveLength(1);
+  });
+
+  test('leaves a pending approval, and its call is then made', async (world) => {
+    using dir = mkdtempDisposableSync(join(tmpdir(), 'talaria-mcp-'));
+    const file = join(dir.path, 'file');
+    await allReady(world.api);
+    const prompt = script(inTurn(call('mcp__gated__wait', { file, ms: 1 })));
+    const runId = await world.api.create(prompt);
+    const asked = await waitForApproval(world.api, runId);
+    await world.restart();
+    const { request_id } = await waitForApproval(world.api, runId);
+    expect(request_id).toBe(asked.request_id);
+    expect(linesOf(file)).toEqual([]);
+    await allReady(world.api);
+    await world.api.approve(runId, 'once');
+    await endsAs(world.api, runId, 'run.completed');
+    expect(linesOf(file)).toEqual(['begun', 'done']);
+    expect(toldOf(world, prompt)[0]!.content).toBe('waited');
+  });
+
+  test('ends the child processes with their server', async (world) => {
+    await allReady(world.api);
+    expect(processesWith(MARK)).toHaveLength(2);
+    await world.restart(async () => {
+      await waitFor('the children to be gone', () => processesWith(MARK).length === 0);
+    });
+  });
 });
 
 test('a server that dies during a call is restarted, and the run continues with it', async () => {

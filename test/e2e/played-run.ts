@@ -9,7 +9,7 @@ interface ToolMessage {
 }
 
 /** What the model was told about its calls, at its last request of this prompt. */
-export function toldOf(world: ServerWithModel, prompt: string): ToolMessage[] {
+export function toldOf(world: Pick<ServerWithModel, 'model'>, prompt: string): ToolMessage[] {
   const requests = world.model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `));
   return requests.at(-1)!.body.messages.filter(({ role }) => role === 'tool') as unknown as ToolMessage[];
 }
