@@ -5,6 +5,7 @@ import {
   chownSync,
   existsSync,
   lstatSync,
+  mkdtempDisposableSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -17,7 +18,8 @@ import { join } from 'node:path';
 import type { DirectoryList, RunCreated, RunDiff } from '@talaria/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
-import { script } from '../support/model-server.ts';
+import { HostedServer } from '../support/hosted-server.ts';
+import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { ProjectDirectory } from '../support/project-directory.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -26,15 +28,26 @@ import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.t
 const MOUNT = { workspace: { directory: 'app' } };
 
 let project: ProjectDirectory;
-let world: ServerWithModel<ServerProcess>;
-beforeEach(async () => {
-  project = new ProjectDirectory({ 'a.txt': 'one\n', 'src/b.txt': 'two\n' });
-  world = await ServerWithModel.startProcess({ ...project.setting, TALARIA_APPROVALS_ISOLATED: 'skip' });
+let world: ServerWithModel;
+let opened: AsyncDisposableStack;
+beforeEach(() => {
+  opened = new AsyncDisposableStack();
+  project = opened.use(new ProjectDirectory({ 'a.txt': 'one\n', 'src/b.txt': 'two\n' }));
 });
-afterEach(async () => {
-  await world[Symbol.asyncDispose]();
-  project[Symbol.dispose]();
-});
+afterEach(() => opened[Symbol.asyncDispose]());
+
+const settings = () => ({ ...project.setting, TALARIA_APPROVALS_ISOLATED: 'skip' });
+
+async function start(): Promise<void> {
+  world = opened.use(await ServerWithModel.start(settings()));
+}
+
+/** For tests that kill the server. */
+async function startProcess(): Promise<ServerProcess> {
+  const started = opened.use(await ServerWithModel.startProcess(settings()));
+  world = started;
+  return started.server;
+}
 
 const commands = (...lines: string[]) =>
   script([...lines.map((line) => ({ tools: [terminal(line)] })), { text: 'done' }]);
@@ -46,6 +59,7 @@ async function printed(runId: string): Promise<string> {
 }
 
 test('commands change the directory, and its files can be read, compared and written', async () => {
+  await start();
   const runId = await world.api.create(commands('cat a.txt; echo more >> a.txt; echo new > c.txt'), MOUNT);
   expect(await printed(runId)).toBe('one\n');
   expect(read('a.txt')).toBe('one\nmore\n');
@@ -70,6 +84,7 @@ test('commands change the directory, and its files can be read, compared and wri
 });
 
 test('a killed server leaves what the commands did, and the run continues there', async () => {
+  const server = await startProcess();
   const prompt = script([
     { tools: [terminal('echo two >> a.txt')] },
     { gate: 'killed', tools: [terminal('echo three >> a.txt; cat a.txt')] },
@@ -77,10 +92,10 @@ test('a killed server leaves what the commands did, and the run continues there'
   ]);
   const runId = await world.api.create(prompt, MOUNT);
   await world.model.waitingAt('killed');
-  await world.server.kill();
+  await server.kill();
   expect(read('a.txt')).toBe('one\ntwo\n');
   project.write('a.txt', 'meanwhile\n');
-  await world.server.start();
+  await server.start();
   world.model.open('killed');
   const { frames } = await endsAs(world.api, runId, 'run.completed');
   expect(ofKind(frames, 'tool.completed').at(-1)!.preview).toBe('meanwhile\nthree\n');
@@ -90,12 +105,13 @@ test('a killed server leaves what the commands did, and the run continues there'
 });
 
 test('a restarted server that does not allow it any more ends the run, and shows nothing of it', async () => {
+  const server = await startProcess();
   const prompt = script([{ tools: [terminal('echo two >> a.txt')] }, { gate: 'taken', text: 'done' }]);
   const runId = await world.api.create(prompt, MOUNT);
   await world.model.waitingAt('taken');
-  await world.server.kill();
+  await server.kill();
   world.model.open('taken');
-  await world.server.start({ TALARIA_DIRECTORIES: '{}' });
+  await server.start({ TALARIA_DIRECTORIES: '{}' });
   const { error, error_code } = await endsAs(world.api, runId, 'run.failed');
   expect([error_code, error]).toEqual(['workspace_setup', expect.stringContaining("'app' any more")]);
   const { status, body } = await world.api.get<{ data: unknown[] }>(`/v1/runs/${runId}/artifacts`);
@@ -104,6 +120,7 @@ test('a restarted server that does not allow it any more ends the run, and shows
 });
 
 test('one run at a time works in it', async () => {
+  await start();
   const first = await world.api.create(script([{ gate: 'first', text: 'done' }]), MOUNT);
   await world.model.waitingAt('first');
   const second = await world.api.create(commands('ls'), MOUNT);
@@ -115,6 +132,7 @@ test('one run at a time works in it', async () => {
 });
 
 test('the next run of its session continues in it; forks work on a copy', async () => {
+  await start();
   const session = { session_id: `s-${randomUUID()}` };
   const first = await world.api.create(commands('echo first >> a.txt'), { ...session, ...MOUNT });
   await endsAs(world.api, first, 'run.completed');
@@ -143,6 +161,7 @@ test('the next run of its session continues in it; forks work on a copy', async 
 });
 
 test('a fork of a run that has not begun in it works on a copy of it', async () => {
+  await start();
   const first = await world.api.create(script([{ gate: 'first', text: 'done' }]), MOUNT);
   await world.model.waitingAt('first');
   const second = await world.api.create(commands('ls'), MOUNT);
@@ -157,6 +176,7 @@ test('a fork of a run that has not begun in it works on a copy of it', async () 
 });
 
 test('calls of a run whose directory disappears say so, and nothing else of it is lost', async () => {
+  await start();
   const prompt = script([
     { tools: [terminal('echo two >> a.txt')] },
     { gate: 'gone', tools: [terminal('cat a.txt')] },
@@ -183,6 +203,7 @@ test('calls of a run whose directory disappears say so, and nothing else of it i
 });
 
 test('nothing of the host beside it is reached through it', async () => {
+  await start();
   symlinkSync('/etc/hostname', join(project.path, 'out'));
   symlinkSync('..', join(project.path, 'up'));
   const runId = await world.api.create(commands(`ls up/ ${project.path}; ls ${world.server.dataDir}`), MOUNT);
@@ -209,7 +230,8 @@ test('a directory that cannot be deleted as a whole is refused, and its place on
   const { uid, gid } = lstatSync(project.path);
   if (isRoot) chownSync(dataDir, uid, gid);
   const wrapper = isRoot ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'] : [];
-  const options = { modelUrl: world.model.url, env: project.setting, dataDir, wrapper };
+  await using model = await startModelServer();
+  const options = { modelUrl: model.url, env: project.setting, dataDir, wrapper };
   await using server = await ServerProcess.start(options);
   const api = new Api(server.url);
   const runId = await api.create(script([{ text: 'done' }]), MOUNT);
@@ -232,10 +254,11 @@ test('a directory that cannot be deleted as a whole is refused, and its place on
 });
 
 test('what ends runs never deletes it', async () => {
+  const server = await startProcess();
   const runId = await world.api.create(commands('echo kept > kept'), MOUNT);
   await endsAs(world.api, runId, 'run.completed');
-  await world.server.kill();
-  await world.server.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
+  await server.kill();
+  await server.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
   await waitFor(
     'the run to be evicted',
     async () => (await world.api.get(`/v1/runs/${runId}`)).status === 404,
@@ -245,6 +268,7 @@ test('what ends runs never deletes it', async () => {
 });
 
 test('the sandbox does not make a dangerous command harmless there, so it asks', async () => {
+  await start();
   const prompt = commands('rm -rf src');
   const copied = await world.api.create(prompt);
   await endsAs(world.api, copied, 'run.completed');
@@ -259,6 +283,7 @@ test.each([
   ['is gone', () => {}],
   ['leads through a link', (moved: string) => symlinkSync(moved, project.path)],
 ])('a run fails if the directory %s by then, and does not say where it was', async (_, replace) => {
+  await start();
   const moved = `${project.path}-moved`;
   renameSync(project.path, moved);
   try {
@@ -276,6 +301,7 @@ test.each([
 });
 
 test('requests that cannot work in it are refused', async () => {
+  await start();
   const files = [{ path: 'x', content: 'y' }];
   const refused = await world.api.post('/v1/runs', { input: 'x', workspace: { directory: 'app', files } });
   expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_workspace' } } });
@@ -286,8 +312,28 @@ test('requests that cannot work in it are refused', async () => {
   expect(JSON.stringify(body)).not.toContain(project.path);
 });
 
+const KEYS = { ada: 'key-of-ada-0123456789', eve: 'key-of-eve-0123456789' };
+
+/** A server with two keys, of which these may work in the directory. */
+async function startFor(keys: readonly string[], dataDir: string, model: ModelServer) {
+  const env = {
+    TALARIA_APPROVALS_ISOLATED: 'skip',
+    API_SERVER_KEYS: `ada:${KEYS.ada},eve:${KEYS.eve}`,
+    TALARIA_DIRECTORIES: JSON.stringify({ app: { path: project.path, mode: 'mount', keys } }),
+  };
+  const server = await HostedServer.start({ modelUrl: model.url, env, dataDir });
+  return {
+    ada: new Api(server.url, KEYS.ada),
+    eve: new Api(server.url, KEYS.eve),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
 test('another key sees nothing of it', async () => {
-  const { ada, eve } = await restartFor(['ada']);
+  using data = mkdtempDisposableSync(join(tmpdir(), 'talaria-test-'));
+  await using model = await startModelServer();
+  await using server = await startFor(['ada'], data.path, model);
+  const { ada, eve } = server;
   const runId = await ada.create(commands('ls'), MOUNT);
   await endsAs(ada, runId, 'run.completed');
   expect((await eve.get<DirectoryList>('/v1/directories')).body.data).toEqual([]);
@@ -296,12 +342,20 @@ test('another key sees nothing of it', async () => {
 });
 
 test('a key that may not work in it any more does not reach it through its earlier runs', async () => {
-  const before = await restartFor(['ada', 'eve']);
-  const ofAda = await before.ada.create(commands('ls'), MOUNT);
-  await endsAs(before.ada, ofAda, 'run.completed');
-  const ofEve = await before.eve.create(commands('ls'), MOUNT);
-  await endsAs(before.eve, ofEve, 'run.completed');
-  const { ada, eve } = await restartFor(['ada']);
+  using data = mkdtempDisposableSync(join(tmpdir(), 'talaria-test-'));
+  await using model = await startModelServer();
+  const runIds: string[] = [];
+  {
+    await using before = await startFor(['ada', 'eve'], data.path, model);
+    for (const api of [before.ada, before.eve]) {
+      const runId = await api.create(commands('ls'), MOUNT);
+      await endsAs(api, runId, 'run.completed');
+      runIds.push(runId);
+    }
+  }
+  const [ofAda, ofEve] = runIds as [string, string];
+  await using after = await startFor(['ada'], data.path, model);
+  const { ada, eve } = after;
   const artifacts = (runId: string) => `/v1/runs/${runId}/artifacts`;
   expect((await ada.get<{ data: unknown[] }>(artifacts(ofAda))).body.data).not.toEqual([]);
   expect((await eve.get<{ data: unknown[] }>(artifacts(ofEve))).body.data).toEqual([]);
@@ -310,24 +364,12 @@ test('a key that may not work in it any more does not reach it through its earli
   expect(read('a.txt')).toBe('one\n');
 });
 
-/** With two keys, of which these may work in the directory. */
-async function restartFor(keys: readonly string[]): Promise<{ ada: Api; eve: Api }> {
-  await world.server.kill();
-  const directories = { app: { path: project.path, mode: 'mount', keys } };
-  await world.server.start({
-    API_SERVER_KEYS: 'ada:key-of-ada-0123456789,eve:key-of-eve-0123456789',
-    TALARIA_DIRECTORIES: JSON.stringify(directories),
-  });
-  const [ada, eve] = ['ada', 'eve'].map((name) => new Api(world.server.url, `key-of-${name}-0123456789`));
-  return { ada: ada!, eve: eve! };
-}
-
 test.skipIf(process.getuid?.() !== 0)(
   'a server that cannot mount it does not start, and says why',
   async () => {
-    await world.server.kill();
     chownSync(project.path, 0, 0);
-    await world.server.startAndExit();
-    expect(world.server.errors).toContain('TALARIA_DIRECTORIES has the mode mount: Commands cannot work in');
+    await using server = new ServerProcess({ env: settings() });
+    await server.startAndExit();
+    expect(server.errors).toContain('TALARIA_DIRECTORIES has the mode mount: Commands cannot work in');
   },
 );
