@@ -14,7 +14,8 @@ import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { terminal } from './server-with-model.ts';
 
-const RUNS = 20;
+/** Three for each server. */
+const RUNS = 9;
 const TEXT = 'All three were there.';
 
 /** Each step waits for its gate, and the gates open while a server is stopping. */
