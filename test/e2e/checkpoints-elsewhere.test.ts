@@ -10,8 +10,10 @@ import {
   type TestPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, type Step, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
+import type { RunningServer } from '../support/server-settings.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ofKind, terminal, waitForApproval } from './server-with-model.ts';
 
@@ -35,47 +37,48 @@ afterAll(async () => {
 /** A run, on servers that share a database. */
 class MovingRun implements AsyncDisposable {
   readonly #url: string;
-  readonly #env: Record<string, string>;
-  readonly #servers: ServerProcess[] = [];
+  readonly #servers: RunningServer[] = [];
+  #first: ServerProcess | undefined;
   #scriptId = '';
   runId = '';
 
   static async start(steps: Step[], env: Record<string, string> = {}): Promise<MovingRun> {
-    const run = new MovingRun(await postgres.createDatabase(), {});
-    await run.startServer(env);
+    const run = new MovingRun(await postgres.createDatabase());
+    run.#first = await run.startProcess(env);
     const input = script(steps);
     run.#scriptId = /SCRIPT id=(\S+)/.exec(input)![1]!;
     run.runId = await run.api.create(input);
     return run;
   }
 
-  private constructor(url: string, env: Record<string, string>) {
+  private constructor(url: string) {
     this.#url = url;
-    this.#env = env;
   }
 
-  async startServer(env: Record<string, string> = {}): Promise<ServerProcess> {
-    const server = new ServerProcess({
-      modelUrl: model.url,
-      env: {
-        TALARIA_DATABASE_URL: this.#url,
-        TALARIA_LEASE_SECONDS: '3',
-        ...this.#env,
-        ...env,
-      },
-    });
+  /** A server that is not to be lost. */
+  async startServer(): Promise<void> {
+    this.#servers.push(await HostedServer.start(this.#settings()));
+  }
+
+  async startProcess(env: Record<string, string> = {}): Promise<ServerProcess> {
+    const server = await ServerProcess.start(this.#settings(env));
     this.#servers.push(server);
-    await server.start();
     return server;
   }
 
-  /** The server that was started last. */
-  get server(): ServerProcess {
-    return this.#servers.at(-1)!;
+  #settings(env: Record<string, string> = {}) {
+    const own = { TALARIA_DATABASE_URL: this.#url, TALARIA_LEASE_SECONDS: '3' };
+    return { modelUrl: model.url, env: { ...own, ...env } };
   }
 
+  /** The server that the run begins on. */
+  get first(): ServerProcess {
+    return this.#first!;
+  }
+
+  /** Of the server that was started last. */
   get api(): Api {
-    return new Api(this.server.url);
+    return new Api(this.#servers.at(-1)!.url);
   }
 
   /** What the model got for this step: the output of its tools, and other notices. */
@@ -114,9 +117,8 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
       { text: 'done' },
     ]);
     await model.waitingAt(gate);
-    const first = run.server;
     await run.startServer();
-    await first.kill();
+    await run.first.kill();
     model.open(gate);
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');
     expect(ofKind(frames, 'run.resumed')).toEqual([expect.objectContaining({ workspace_restored: true })]);
@@ -135,9 +137,8 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
       { text: 'done' },
     ]);
     await waitForApproval(run.api, run.runId);
-    const first = run.server;
     await run.startServer();
-    await first.kill('SIGTERM');
+    await run.first.kill('SIGTERM');
     const { request_id } = await waitForApproval(run.api, run.runId);
     await run.api.approve(run.runId, 'once', { request_id });
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');
@@ -155,8 +156,8 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
       { text: 'done' },
     ]);
     await model.waitingAt(first);
-    const a = run.server;
-    const b = await run.startServer();
+    const a = run.first;
+    const b = await run.startProcess();
     const leaving = a.kill('SIGTERM');
     await waitFor('the server to drain', () => (a.output + a.errors).includes('SIGTERM'));
     model.open(first);
@@ -183,7 +184,7 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
       ],
       { TALARIA_FAILPOINTS: 'checkpoint.after-blob@2' },
     );
-    expect((await run.server.exited()).signal).toBe('SIGKILL');
+    expect((await run.first.exited()).signal).toBe('SIGKILL');
     // The second came with its record, or not at all.
     expect(await run.rows('SELECT blob_id FROM blobs')).toHaveLength(1);
     expect(await run.rows('SELECT blob_id FROM blob_refs')).toHaveLength(1);
@@ -212,10 +213,9 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
       { TALARIA_CHECKPOINT_MAX_BYTES: '4096' },
     );
     await model.waitingAt(gate);
-    const first = run.server;
-    expect(first.errors.match(/could not be kept/g)).toHaveLength(1);
+    expect(run.first.errors.match(/could not be kept/g)).toHaveLength(1);
     await run.startServer();
-    await first.kill();
+    await run.first.kill();
     model.open(gate);
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');
     const [made] = frames.filter(({ event }) => event.event === 'tool.completed');

@@ -7,8 +7,10 @@ import {
   type TestPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
+import type { RunningServer } from '../support/server-settings.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   endsAs,
@@ -25,7 +27,7 @@ import {
 let postgres: TestPostgres;
 let model: ModelServer;
 let url: string;
-let servers: ServerProcess[];
+let servers: RunningServer[];
 
 beforeAll(async () => {
   [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
@@ -44,36 +46,45 @@ async function end(): Promise<void> {
   for (const server of servers) await server[Symbol.asyncDispose]();
 }
 
-async function startServer(env: Record<string, string> = {}): Promise<ServerProcess> {
-  const server = await ServerProcess.start({
-    modelUrl: model.url,
-    env: { TALARIA_DATABASE_URL: url, TALARIA_LEASE_SECONDS: '3', ...env },
-  });
+function settings(env: Record<string, string> = {}) {
+  const own = { TALARIA_DATABASE_URL: url, TALARIA_LEASE_SECONDS: '3' };
+  return { modelUrl: model.url, env: { ...own, ...env } };
+}
+
+async function startServer(): Promise<RunningServer> {
+  const server = await HostedServer.start(settings());
   servers.push(server);
   return server;
 }
 
-const apiOf = (server: ServerProcess) => new Api(server.url);
+/** For tests that end it or read what it prints. */
+async function startProcess(env: Record<string, string> = {}): Promise<ServerProcess> {
+  const server = await ServerProcess.start(settings(env));
+  servers.push(server);
+  return server;
+}
 
-async function activeRuns(server: ServerProcess): Promise<number> {
+const apiOf = (server: RunningServer) => new Api(server.url);
+
+async function activeRuns(server: RunningServer): Promise<number> {
   const { body } = await apiOf(server).get<{ active_agents: number }>('/health/detailed');
   return body.active_agents;
 }
 
-/** The server that works on the only run, and another. */
-async function ownerOf(): Promise<{ owner: ServerProcess; other: ServerProcess }> {
+/** The one of them that works on the only run, and another. */
+async function ownerAmong<Server extends RunningServer>(some: readonly Server[]) {
   const owner = await waitFor('a server to work on the run', async () => {
-    for (const server of servers) if ((await activeRuns(server)) === 1) return server;
+    for (const server of some) if ((await activeRuns(server)) === 1) return server;
     return undefined;
   });
-  return { owner, other: servers.find((server) => server !== owner)! };
+  return { owner, other: some.find((server) => server !== owner)! };
 }
 
 /** All of its tests have the same two. */
 describe('two servers', () => {
   beforeAll(async () => {
     await begin();
-    await Promise.all([startServer(), startServer()]);
+    await Promise.all([startServer(), startProcess()]);
   });
   afterAll(end);
 
@@ -101,7 +112,7 @@ describe('two servers', () => {
   test('stop a run that the other works on, with its processes', async () => {
     const { command, marker } = markedSleep();
     const runId = await apiOf(servers[0]!).create(script([{ tools: [terminal(command)] }, { text: 'late' }]));
-    const { other } = await ownerOf();
+    const { other } = await ownerAmong(servers);
     await waitFor('the command to run', () => processesWith(marker).length > 0);
     expect((await apiOf(other).stop(runId)).status).toBe(200);
     await endsAs(apiOf(other), runId, 'run.cancelled');
@@ -111,7 +122,7 @@ describe('two servers', () => {
   test('answer and steer a run that the other works on', async () => {
     const steps = [{ tools: [terminal('rm -rf build; echo gone')] }, { text: 'done' }];
     const runId = await apiOf(servers[0]!).create(script(steps));
-    const { other } = await ownerOf();
+    const { other } = await ownerAmong(servers);
     const { request_id } = await waitForApproval(apiOf(other), runId);
     expect((await apiOf(other).post(`/v1/runs/${runId}/steer`, { input: 'and be quick' })).status).toBe(200);
     expect((await apiOf(other).approve(runId, 'once', { request_id })).status).toBe(200);
@@ -155,9 +166,10 @@ describe('two servers', () => {
 });
 
 describe('two servers, one of which ends,', () => {
+  let pair: ServerProcess[];
   beforeEach(async () => {
     await begin();
-    await Promise.all([startServer(), startServer()]);
+    pair = await Promise.all([startProcess(), startProcess()]);
   });
   afterEach(end);
 
@@ -169,8 +181,8 @@ describe('two servers, one of which ends,', () => {
       { text: 'That was cut off.' },
     ];
     const input = script(steps);
-    const runId = await apiOf(servers[0]!).create(input);
-    const { owner, other } = await ownerOf();
+    const runId = await apiOf(pair[0]!).create(input);
+    const { owner, other } = await ownerAmong(pair);
     await waitFor('the command to run', () => processesWith(marker).length > 0);
     const watched = endsAs(apiOf(other), runId, 'run.completed');
     await owner.kill();
@@ -188,10 +200,10 @@ describe('two servers, one of which ends,', () => {
 
   test('hand over at once what one of them has to release', async () => {
     const gate = `gate-${randomUUID()}`;
-    const runId = await apiOf(servers[0]!).create(
+    const runId = await apiOf(pair[0]!).create(
       script([{ gate, tools: [terminal('true')] }, { text: 'done' }]),
     );
-    const { owner, other } = await ownerOf();
+    const { owner, other } = await ownerAmong(pair);
     await model.waitingAt(gate);
     const ended = owner.kill('SIGTERM');
     await waitFor('the server to drain', () => (owner.output + owner.errors).includes('SIGTERM'));
@@ -207,7 +219,7 @@ describe('servers on a database of their own', () => {
 
   test('a client may wait for an answer at another server than the first; when nobody waits anywhere the run is stopped', async () => {
     const env = { TALARIA_INLINE_GRACE_SECONDS: '1', TALARIA_LOG_LEVEL: 'debug' };
-    const [first, second] = await Promise.all([startServer(env), startServer(env)]);
+    const [first, second] = await Promise.all([startProcess(env), startProcess(env)]);
     const gate = `gate-${randomUUID()}`;
     const body = JSON.stringify({ messages: [{ role: 'user', content: script([{ gate, text: 'late' }]) }] });
     const ask = ({ url: base }: ServerProcess): AbortController => {
