@@ -7,6 +7,7 @@ import { textOf } from '../support/model-server-script.ts';
 import { postStream } from '../support/posted-stream.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { describeRestart } from './one-restart.ts';
 import { endsAs, ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
 
 async function say(api: Api, session_id: string, input: string): Promise<string> {
@@ -49,17 +50,43 @@ test('a conversation continues over a restart, and when its runs are long gone',
   expect(await transcript(world.api, 'talk')).toEqual(said);
 });
 
-test('a turn that a restart interrupted is in the transcript once, with its tools', async () => {
-  await using world = await ServerWithModel.startProcess();
-  const first = script([{ tools: [terminal('echo hello')] }, { gate: 'cut', text: 'done' }]);
-  const runId = await world.api.create(first, { session_id: 'talk' });
-  await world.model.waitingAt('cut');
-  await world.server.kill('SIGKILL');
-  world.model.open('cut');
-  await world.server.start();
-  await endsAs(world.api, runId, 'run.completed');
-  const { body } = await world.api.get<SessionMessageList>('/api/sessions/talk/messages');
-  expect(body.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+describeRestart('after a kill', {}, (test) => {
+  test('the turn that it interrupted is in the transcript once, with its tools', async (world) => {
+    const first = script([{ tools: [terminal('echo hello')] }, { gate: 'cut', text: 'done' }]);
+    const runId = await world.api.create(first, { session_id: 'talk' });
+    await world.model.waitingAt('cut');
+    await world.restart(async () => world.model.open('cut'));
+    await endsAs(world.api, runId, 'run.completed');
+    const { body } = await world.api.get<SessionMessageList>('/api/sessions/talk/messages');
+    expect(body.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  });
+
+  test("a chat that is repeated gets the same run, with its session's prompt", async (world) => {
+    const { model } = world;
+    const id = 'told-again';
+    await world.api.post('/api/sessions', { id, title: 'Kept', system_prompt: 'The rules of the house.' });
+    const message = script([{ chunks: ['one ', { gate: 'told-again' }, 'two'] }]);
+    const path = `/api/sessions/${id}/chat/stream`;
+    const headers = { 'idempotency-key': 'told-again' };
+    const isDelta = ({ event }: { event: string }) => event === 'assistant.delta';
+    const cut = await postStream(world.api, path, { message }, { headers, until: isDelta });
+    const { run_id } = JSON.parse(cut.frames[0]!.data) as { run_id: string };
+    await world.restart();
+    model.open('told-again');
+
+    const again = await postStream(world.api, path, { message }, { headers });
+    const events = again.frames.map(({ event, data }) => ({ event, ...JSON.parse(data) }));
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(events[0]).toMatchObject({ event: 'run.started', run_id });
+    expect(events.find(({ event }) => event === 'assistant.completed')).toMatchObject({ content: 'one two' });
+    expect(events.at(-1)).toMatchObject({ event: 'done' });
+    const { body } = await world.api.get<Session>(`/api/sessions/${id}`);
+    expect(body).toMatchObject({ title: 'Kept', turns: 1, has_system_prompt: true });
+    const asked = await model.waitForRequest((request) =>
+      JSON.stringify(request.body).includes('told-again'),
+    );
+    expect(JSON.stringify(asked.body.messages[0])).toContain('The rules of the house.');
+  });
 });
 
 describe('a conversation that is too long for the model', () => {
@@ -167,31 +194,4 @@ test('an unused session is deleted, with its grants; one in use stays', async ()
   await waitForApproval(api, again);
   world.model.open('busy');
   await endsAs(api, busy, 'run.completed');
-});
-
-test("a chat that is repeated after a crash gets the same run, with its session's prompt", async () => {
-  await using world = await ServerWithModel.startProcess();
-  const { api, model, server } = world;
-  const id = 'told-again';
-  await api.post('/api/sessions', { id, title: 'Kept', system_prompt: 'The rules of the house.' });
-  const message = script([{ chunks: ['one ', { gate: 'told-again' }, 'two'] }]);
-  const path = `/api/sessions/${id}/chat/stream`;
-  const headers = { 'idempotency-key': 'told-again' };
-  const isDelta = ({ event }: { event: string }) => event === 'assistant.delta';
-  const cut = await postStream(api, path, { message }, { headers, until: isDelta });
-  const { run_id } = JSON.parse(cut.frames[0]!.data) as { run_id: string };
-  await server.kill();
-  await server.start();
-  model.open('told-again');
-
-  const again = await postStream(world.api, path, { message }, { headers });
-  const events = again.frames.map(({ event, data }) => ({ event, ...JSON.parse(data) }));
-  expect(again.headers.get('idempotency-replayed')).toBe('true');
-  expect(events[0]).toMatchObject({ event: 'run.started', run_id });
-  expect(events.find(({ event }) => event === 'assistant.completed')).toMatchObject({ content: 'one two' });
-  expect(events.at(-1)).toMatchObject({ event: 'done' });
-  const { body } = await world.api.get<Session>(`/api/sessions/${id}`);
-  expect(body).toMatchObject({ title: 'Kept', turns: 1, has_system_prompt: true });
-  const asked = await model.waitForRequest((request) => JSON.stringify(request.body).includes('told-again'));
-  expect(JSON.stringify(asked.body.messages[0])).toContain('The rules of the house.');
 });
