@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { RUN_ID, serveRunFiles, treeOf } from '../../packages/server/src/cli/testing/serve-run-files.ts';
-import { talariaProcess } from './talaria.ts';
+import { talaria, talariaProcess } from './talaria.ts';
 
 const BEGIN =
   'mkdir -p d/e; echo x > d/e/x; echo y > d/y; echo f > f; echo a > a; echo tool > tool; ln -s a link';
@@ -38,7 +38,7 @@ test('any two of its changes may be the last one and the first one of the next',
       if (path.startsWith('.talaria-apply-')) continue;
       expect([before.get(path), after.get(path)]).toContain(entry);
     }
-    expect(await talariaProcess(url, argv)).toMatchObject({ code: 0, stderr: '' });
+    expect(await talaria(url, argv)).toMatchObject({ code: 0, stderr: '' });
     expect(treeOf(ours)).toEqual(after);
     expect(readdirSync(ours).sort()).toEqual(readdirSync(now).sort());
   }
