@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const ours = (argv: string[], options: RunOptions = {}) => talariaProcess(world.server.url, argv, options);
-/** In this process, which takes a tenth of the processor time: for what a command says, not how it writes it. */
+/** In this process, which costs less: for what a command says, not how it writes it. */
 const asked = (argv: string[]) => talaria(world.server.url, argv);
 const gated = bash('rm -rf build; echo removed');
 
