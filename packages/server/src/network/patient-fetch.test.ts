@@ -122,3 +122,25 @@ test('waits for a distant provider, also when another address of its name leads 
   await provider.arrive();
   expect((await pending).status).toBe(204);
 });
+
+test('a body that an abort cuts off is an error, also if all of it had arrived', async () => {
+  await using server = await serve(async (_, res) => {
+    for (let i = 0; i < 20; i++) {
+      res.write('x'.repeat(100));
+      await setImmediate();
+    }
+    res.end();
+  });
+  const abort = new AbortController();
+  const response = await patientFetch(server.url, { signal: abort.signal });
+  const reader = response.body!.getReader();
+  await reader.read();
+  // The rest arrives unread.
+  for (let turn = 0; turn < 200; turn++) await setImmediate();
+  const reason = new Error('stopped');
+  abort.abort(reason);
+  const rest = async () => {
+    while (!(await reader.read()).done);
+  };
+  await expect(rest()).rejects.toBe(reason);
+});

@@ -39,7 +39,10 @@ function toBody(response: IncomingMessage, signal: AbortSignal | undefined): Rea
         if ((body.desiredSize ?? 0) <= 0) response.pause();
       });
       response.once('end', () => {
-        if (open) body.close();
+        if (!open) return;
+        // An abort discards what was not read yet, and the response ends as if it were complete.
+        if (signal?.aborted) body.error(signal.reason);
+        else body.close();
       });
       // A response that breaks off is an error too.
       response.on('error', (error) => {

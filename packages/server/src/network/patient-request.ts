@@ -33,8 +33,8 @@ export interface PatientRequest {
 }
 
 /**
- * Resolves with the response when its head is there. Redirects are left to the caller. An abort ends the connection; then
- * whatever still waits for the response gets the reason of the abort, or that the connection was closed.
+ * Resolves with the response when its head is there. Redirects are left to the caller. An abort ends the connection. Whoever
+ * reads the response then gets an error, or an end before it was complete, and has to look at the signal.
  */
 export function requestPatiently(
   url: URL,

@@ -8,26 +8,29 @@ import { version } from '../../basics/version.ts';
 import { requestPatiently } from '../../network/patient-request.ts';
 import type { PartGroups, StreamParts } from './ai-sdk-model.ts';
 import { ChatReader, type CreateCallTracker } from './chat-reader.ts';
+import { unreadableAnswerError } from './model-errors.ts';
 
 /** An explanation is short; what follows is not read. */
-const MAX_ERROR_CHARS = 100_000;
+const MAX_TEXT_CHARS = 100_000;
+/** Usually a response ends with its last chunk, and the next step can use the connection. Some servers never end it. */
+const AFTER_DONE_MS = 1_000;
 
 export interface ChatCompletionsOptions {
   baseUrl: string;
   model: string;
   apiKey: string | undefined;
   /** The key of the provider options, and of the metadata of parts. */
-  options: string;
+  optionsKey: string;
 }
 
 export async function chatCompletions(options: ChatCompletionsOptions): Promise<StreamParts> {
-  const { baseUrl, model, apiKey, options: name } = options;
+  const { baseUrl, model, apiKey, optionsKey } = options;
   const [{ OpenAICompatibleChatLanguageModel }, { StreamingToolCallTracker }] = await Promise.all([
     import('@ai-sdk/openai-compatible'),
     import('@ai-sdk/provider-utils'),
   ]);
   const url = new URL(`${baseUrl.replace(/\/$/, '')}/chat/completions`);
-  const builder = new OpenAICompatibleChatLanguageModel(model, { provider: name, url: () => url.href });
+  const builder = new OpenAICompatibleChatLanguageModel(model, { provider: optionsKey, url: () => url.href });
   const createTracker: CreateCallTracker = (enqueue, extractMetadata) =>
     new StreamingToolCallTracker(
       { enqueue },
@@ -47,30 +50,69 @@ export async function chatCompletions(options: ChatCompletionsOptions): Promise<
       body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
       signal: call.abortSignal,
     }).catch((cause: unknown) => {
-      throw Object.assign(new Error('The request could not be sent', { cause }), { url: url.href });
+      throw Object.assign(new Error(messageOf(cause), { cause }), { url: url.href });
     });
     // Whoever iterates gets the error. Nobody does after the step has ended, and then it must not be thrown.
     response.setEncoding('utf8').on('error', () => {});
-    if (response.statusCode !== 200) throw await toRefusal(response);
-    return readAnswer(response, new ChatReader(name, createTracker));
+    const { statusCode = 500, headers: about } = response;
+    if (statusCode < 200 || statusCode > 299) throw await toRefusal(response);
+    if (about['content-type']?.startsWith('application/json')) throw toProblem(await readText(response));
+    return readAnswer(response, new ChatReader(optionsKey, createTracker), url.href);
   };
 }
 
-async function* readAnswer(response: IncomingMessage, reader: ChatReader): PartGroups {
-  for await (const text of response) yield reader.read(text as string);
+async function* readAnswer(response: IncomingMessage, reader: ChatReader, url: string): PartGroups {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    for await (const text of response) {
+      if (reader.isDone) continue;
+      yield reader.read(text as string);
+      if (reader.isDone) timer = setTimeout(() => response.destroy(), AFTER_DONE_MS);
+    }
+  } catch (cause) {
+    // In the shape of the SDK's errors, as below: the status tells that there was an answer.
+    const { statusCode } = response;
+    if (!reader.isDone) throw Object.assign(new Error(messageOf(cause), { cause }), { url, statusCode });
+  } finally {
+    clearTimeout(timer);
+  }
   yield reader.end();
 }
 
 /** In the shape of the SDK's errors, which `toModelError` reads. */
 async function toRefusal(response: IncomingMessage): Promise<Error> {
-  let text = '';
-  for await (const piece of response) {
-    text += piece as string;
-    if (text.length > MAX_ERROR_CHARS) break;
-  }
   return Object.assign(new Error('The endpoint refused the request'), {
     statusCode: response.statusCode,
-    responseBody: text,
+    responseBody: await readText(response),
     responseHeaders: response.headers,
   });
+}
+
+/** A server that cannot stream, or that reports an error without a status of its own. */
+function toProblem(text: string): unknown {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body === 'object' && body !== null && 'error' in body) return body;
+  } catch {
+    // Falls through: not JSON.
+  }
+  return unreadableAnswerError();
+}
+
+/** The beginning of the body, as far as it arrives. */
+async function readText(response: IncomingMessage): Promise<string> {
+  let text = '';
+  try {
+    for await (const piece of response) {
+      text += piece as string;
+      if (text.length > MAX_TEXT_CHARS) break;
+    }
+  } catch {
+    // The status and what has arrived say more than how it broke off.
+  }
+  return text;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -70,7 +70,8 @@ function essence(parts: readonly LanguageModelV4StreamPart[]): unknown[] {
         outputTokens.total,
         outputTokens.reasoning ?? 0,
       ];
-      found.push({ reason: part.finishReason, counts: counts.map((count) => count ?? 0), raw });
+      const total = raw?.total_tokens;
+      found.push({ reason: part.finishReason, counts: counts.map((count) => count ?? 0), total });
     }
   }
   return found;
@@ -167,14 +168,66 @@ test('text that arrives together is one part', () => {
   expect(deltas.map((part) => part.delta)).toEqual(['ab', 'c']);
 });
 
+const first = (choice: unknown) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+const pieces = (...tool_calls: unknown[]) => first({ delta: { tool_calls } });
+
 test.each([
   ['not JSON', 'data: {"choices"\n\n'],
   ['null', 'data: null\n\n'],
   ['without choices', 'data: {"id":"c"}\n\n'],
-])('a chunk that is %s comes as an error after the text before it, and nothing follows', (_, odd) => {
+  ['with a number for a choice', first(5)],
+  ['with text for a delta', first({ delta: 'abc' })],
+  ['with a number for its content', first({ delta: { content: 5 } })],
+  ['with null for a content part', first({ delta: { content: [null] } })],
+  ['with a number for its reasoning', first({ delta: { reasoning: 5 } })],
+  ['with text for its calls', first({ delta: { tool_calls: 'list' } })],
+  ['with null for a call', pieces(null)],
+  ['with a number for the id of a call', pieces({ index: 0, id: 5, function: { name: 'x' } })],
+  ['with a number for the name of a call', pieces({ index: 0, id: 'a', function: { name: 5 } })],
+  ['with text for the index of a call', pieces({ index: '0', id: 'a', function: { name: 'x' } })],
+  ['with a number for the arguments of a call', pieces({ function: { name: 'x', arguments: 5 } })],
+])('a chunk %s is unreadable: the text before it is shown, and nothing follows', (_, odd) => {
   const parts = createReader().read(text('a') + odd + text('b'));
   expect(parts.map((part) => part.type)).toEqual(['text-start', 'text-delta', 'error']);
   expect(parts.at(-1)).toMatchObject({ error: { code: 'provider_error', retryable: true } });
+});
+
+test('a chunk without an end is unreadable', () => {
+  const reader = createReader();
+  const piece = `data: ${'x'.repeat(1024 * 1024)}`;
+  const parts = Array.from({ length: 20 }, () => reader.read(piece)).flat();
+  expect(parts).toMatchObject([{ type: 'error', error: { code: 'provider_error' } }]);
+});
+
+test('arguments that come as an object are its JSON', () => {
+  const stream = pieces({ index: 0, id: 'a', function: { name: 'x', arguments: { path: '/' } } }) + CALLS;
+  expect(essence(read(stream))[0]).toMatchObject({ toolName: 'x', input: '{"path":"/"}' });
+});
+
+test.each([
+  ['text', '7'],
+  ['an object', {}],
+  ['negative', -5],
+  ['null', null],
+])('a count of tokens that is %s is left out', (_, count) => {
+  const stream =
+    text('x') +
+    chunk({}, 'stop') +
+    frame({ choices: [], usage: { prompt_tokens: count, total_tokens: count } });
+  const finish = read(stream).at(-1);
+  expect(finish).toMatchObject({ type: 'finish', usage: { inputTokens: { total: undefined } } });
+  expect(finish).not.toHaveProperty('usage.raw');
+});
+
+test('an empty reason counts if the stream is done, and there is no other', () => {
+  const empty = chunk({ content: 'x' }, '');
+  expect(read(empty + DONE).at(-1)).toMatchObject({ finishReason: { unified: 'other' } });
+  expect(read(empty + chunk({}, 'length') + chunk({}, '') + DONE).at(-1)).toMatchObject({
+    finishReason: { unified: 'length' },
+  });
+  const cut = createReader();
+  cut.read(empty);
+  expect(() => cut.end()).toThrow('before it was complete');
 });
 
 test('an error in the stream is passed on whole', () => {

@@ -1,10 +1,12 @@
 /**
  * Reads the stream of a chat completion: text in, parts of the provider layer out. No I/O.
  *
- * Servers that call themselves compatible differ, so it takes whatever can be understood and ignores the rest:
+ * Servers that call themselves compatible differ:
  * - Content is a string, or a list of parts with text and thinking. Reasoning has two names.
  * - A tool call comes in pieces that may lack an index, an id or a name. The provider layer's tracker puts them together.
- * - A chunk with an error ends the step; so does one that is not JSON, or has no choices.
+ * - Fields that are not known are ignored. A field that is known but has the wrong type makes the answer unreadable, and so
+ *   does a chunk that is not JSON: an empty answer in its place would look like one of the model.
+ * - A chunk with an error ends the step.
  *
  * Text that arrives together becomes one part: a fast model sends hundreds of chunks in one packet.
  */
@@ -21,7 +23,7 @@ import { incompleteStreamError, unreadableAnswerError } from './model-errors.ts'
 export interface CallPiece {
   index?: number | null;
   id?: string | null;
-  function?: { name?: string | null; arguments?: string | null } | null;
+  function: { name?: string | null; arguments?: string | null };
   extra_content?: { google?: { thought_signature?: string | null } | null } | null;
 }
 
@@ -40,36 +42,38 @@ interface Delta {
   reasoning_content?: unknown;
   reasoning?: unknown;
   refusal?: unknown;
-  tool_calls?: CallPiece[] | null;
+  tool_calls?: unknown;
 }
 
-interface Chunk {
-  choices?: { delta?: Delta | null; finish_reason?: string | null }[];
-  usage?: ChatUsage | null;
-  error?: unknown;
-}
+/** What a server may send instead of one of these is checked where it is used. */
+type Json = Record<string, unknown>;
 
-interface ChatUsage {
-  prompt_tokens?: number | null;
-  completion_tokens?: number | null;
-  prompt_tokens_details?: { cached_tokens?: number | null } | null;
-  completion_tokens_details?: { reasoning_tokens?: number | null } | null;
-}
+/** A chunk that is longer than this is none: no model writes so much at once. */
+const MAX_CHUNK_CHARS = 16 * 1024 * 1024;
 
 type BlockKind = 'text' | 'reasoning';
 
 export class ChatReader {
   readonly #calls: CallTracker;
   readonly #nameless = new NamelessCalls();
-  readonly #parser = createSseParser({ onMessage: ({ data }) => this.#take(data) });
+  readonly #parser = createSseParser({
+    onMessage: ({ data }) => {
+      this.#unparsedChars = 0;
+      this.#take(data);
+    },
+  });
   #parts: LanguageModelV4StreamPart[] = [];
   /** The block that is open, and what has arrived of it since the last group. */
   #open: BlockKind | undefined;
   #arrived = '';
   #finishReason: string | undefined;
+  /** Some servers send an empty reason with every chunk, and never another one. */
+  #hasEmptyReason = false;
   #refused = false;
   #failed = false;
-  #usage: ChatUsage | undefined;
+  #done = false;
+  #usage: Json = {};
+  #unparsedChars = 0;
 
   /** @param metadataKey where the metadata of a call belongs */
   constructor(metadataKey: string, createTracker: CreateCallTracker) {
@@ -82,21 +86,29 @@ export class ChatReader {
     );
   }
 
+  /** Whether the server has said that nothing follows. */
+  get isDone(): boolean {
+    return this.#done;
+  }
+
   /** The parts that this piece of the stream completes. */
   read(text: string): LanguageModelV4StreamPart[] {
+    this.#unparsedChars += text.length;
     this.#parser.feed(text);
     this.#flushText();
+    if (this.#unparsedChars > MAX_CHUNK_CHARS) this.#fail(unreadableAnswerError());
     return this.#takeParts();
   }
 
   /** The parts that the end of the stream completes, with the finish. Throws if the model was not done. */
   end(): LanguageModelV4StreamPart[] {
-    if (this.#finishReason === undefined) throw incompleteStreamError();
+    const reason = this.#finishReason ?? (this.#hasEmptyReason && this.#done ? '' : undefined);
+    if (reason === undefined) throw incompleteStreamError();
     this.#close();
     for (const piece of this.#nameless.rest()) this.#calls.processDelta(piece);
     this.#calls.flush();
     const parts = this.#takeParts();
-    const finishReason = toFinishReason(this.#finishReason, this.#refused);
+    const finishReason = toFinishReason(reason, this.#refused);
     return [...parts, { type: 'finish', finishReason, usage: toUsage(this.#usage) }];
   }
 
@@ -107,48 +119,69 @@ export class ChatReader {
   }
 
   #take(data: string): void {
-    if (this.#failed || data === '[DONE]') return;
-    const chunk = parse(data);
-    const problem = problemOf(chunk);
-    if (problem !== undefined) {
-      // Text before it may have arrived in the same piece, and is shown.
-      this.#flushText();
-      this.#parts.push({ type: 'error', error: problem });
-      this.#failed = true;
+    if (this.#failed || this.#done) return;
+    if (data === '[DONE]') {
+      this.#done = true;
       return;
     }
-    if (chunk?.usage) this.#usage = chunk.usage;
-    const choice = chunk?.choices?.[0];
-    if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
-    if (choice?.delta) this.#takeDelta(choice.delta);
+    try {
+      this.#takeChunk(JSON.parse(data) as unknown);
+    } catch (error) {
+      this.#fail(error instanceof SyntaxError ? unreadableAnswerError() : error);
+    }
   }
 
-  #takeDelta({ reasoning_content, reasoning = '', content, refusal, tool_calls }: Delta): void {
-    this.#add('reasoning', reasoning_content ?? reasoning);
-    if (Array.isArray(content)) for (const part of content) this.#takeContentPart(part);
-    else this.#add('text', content);
+  /** Text before the problem may have arrived in the same piece, and is shown. */
+  #fail(error: unknown): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    this.#flushText();
+    this.#parts.push({ type: 'error', error });
+  }
+
+  #takeChunk(chunk: unknown): void {
+    const { error, choices, usage } = expectObject(chunk);
+    // The error is the whole chunk: some servers put a status beside the message. `toModelError` reads both.
+    if (error) throw chunk;
+    if (!Array.isArray(choices)) throw unreadableAnswerError();
+    if (usage) this.#usage = expectObject(usage);
+    if (choices.length === 0) return;
+    const { finish_reason: reason, delta } = expectObject(choices[0]);
+    if (reason === '') this.#hasEmptyReason = true;
+    else if (typeof reason === 'string') this.#finishReason = reason;
+    if (delta !== undefined && delta !== null) this.#takeDelta(expectObject(delta));
+  }
+
+  #takeDelta({ reasoning_content, reasoning, content, refusal, tool_calls }: Delta): void {
+    this.#add('reasoning', expectText(reasoning_content ?? reasoning));
+    if (Array.isArray(content)) for (const part of content) this.#takeContentPart(expectObject(part));
+    else this.#add('text', expectText(content));
     if (typeof refusal === 'string' && refusal !== '') {
       this.#refused = true;
       this.#add('text', refusal);
     }
-    if (!Array.isArray(tool_calls) || tool_calls.length === 0) return;
+    const pieces = expectArray(tool_calls);
+    if (pieces.length === 0) return;
     // A thought is complete when the model acts. Text may continue after a call.
     if (this.#open === 'reasoning') this.#close();
     else this.#flushText();
-    for (const piece of tool_calls) {
-      const complete = this.#nameless.add(piece);
+    for (const piece of pieces) {
+      const complete = this.#nameless.add(toCallPiece(expectObject(piece)));
       if (complete !== undefined) this.#calls.processDelta(complete);
     }
   }
 
-  #takeContentPart(part: { type?: unknown; text?: unknown; thinking?: unknown } | null): void {
-    if (part?.type === 'text') this.#add('text', part.text);
-    if (part?.type !== 'thinking' || !Array.isArray(part.thinking)) return;
-    for (const thought of part.thinking) if (thought?.type === 'text') this.#add('reasoning', thought.text);
+  #takeContentPart({ type, text, thinking }: Json): void {
+    if (type === 'text') this.#add('text', expectText(text));
+    if (type !== 'thinking') return;
+    for (const thought of expectArray(thinking)) {
+      const { type: kind, text: words } = expectObject(thought);
+      if (kind === 'text') this.#add('reasoning', expectText(words));
+    }
   }
 
-  #add(kind: BlockKind, text: unknown): void {
-    if (typeof text !== 'string' || text === '') return;
+  #add(kind: BlockKind, text: string): void {
+    if (text === '') return;
     if (this.#open !== kind) {
       this.#close();
       this.#parts.push({ type: `${kind}-start`, id: kind });
@@ -195,31 +228,52 @@ class NamelessCalls {
   }
 }
 
-function join(
-  before: CallPiece | undefined,
-  { index, id, function: called, extra_content }: CallPiece,
-): CallPiece {
-  const text = (before?.function?.arguments ?? '') + (called?.arguments ?? '');
+function join(before: CallPiece | undefined, piece: CallPiece): CallPiece {
+  const { name, arguments: text } = piece.function;
   return {
-    index: index ?? null,
-    id: before?.id ?? id ?? null,
-    function: { name: called?.name ?? null, arguments: text },
-    extra_content: before?.extra_content ?? extra_content ?? null,
+    index: piece.index ?? null,
+    id: before?.id ?? piece.id ?? null,
+    function: { name: name ?? null, arguments: (before?.function.arguments ?? '') + (text ?? '') },
+    extra_content: before?.extra_content ?? piece.extra_content ?? null,
   };
 }
 
-function parse(data: string): Chunk | null | undefined {
-  try {
-    return JSON.parse(data) as Chunk | null;
-  } catch {
-    return undefined;
-  }
+/** Some servers send the arguments as an object, in one piece. */
+function toCallPiece({ index, id, function: called, extra_content: extra }: Json): CallPiece {
+  const { name, arguments: given } = expectObject(called ?? {});
+  if (index !== undefined && index !== null && typeof index !== 'number') throw unreadableAnswerError();
+  const text = isObject(given) ? JSON.stringify(given) : expectText(given);
+  const google = isObject(extra) && isObject(extra.google) ? extra.google : {};
+  const { thought_signature: signature } = google;
+  return {
+    index: index ?? null,
+    id: expectText(id) || null,
+    function: { name: expectText(name) || null, arguments: text },
+    extra_content: typeof signature === 'string' ? { google: { thought_signature: signature } } : null,
+  };
 }
 
-/** An error is the whole chunk, because some servers put a status beside the message; `toModelError` reads it. */
-function problemOf(chunk: Chunk | null | undefined): unknown {
-  if (chunk?.error) return chunk;
-  return Array.isArray(chunk?.choices) ? undefined : unreadableAnswerError();
+function expectObject(value: unknown): Json {
+  if (!isObject(value)) throw unreadableAnswerError();
+  return value;
+}
+
+/** Empty if there is none. */
+function expectText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw unreadableAnswerError();
+  return value;
+}
+
+/** Empty if there is none. */
+function expectArray(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw unreadableAnswerError();
+  return value;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function toFinishReason(raw: string, refused: boolean): LanguageModelV4FinishReason {
@@ -238,14 +292,27 @@ function toFinishReason(raw: string, refused: boolean): LanguageModelV4FinishRea
   }
 }
 
-function toUsage(usage: ChatUsage | undefined): LanguageModelV4Usage {
-  const input = usage?.prompt_tokens ?? undefined;
-  const output = usage?.completion_tokens ?? undefined;
-  const cacheRead = usage?.prompt_tokens_details?.cached_tokens ?? undefined;
-  const reasoning = usage?.completion_tokens_details?.reasoning_tokens ?? undefined;
+/** A count that is none is left out: a wrong count must not fail an answer that is there. */
+function toUsage(usage: Json): LanguageModelV4Usage {
+  const total = toCount(usage.total_tokens);
+  const input = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const output = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
   return {
-    inputTokens: { total: input, noCache: undefined, cacheRead, cacheWrite: undefined },
-    outputTokens: { total: output, text: undefined, reasoning },
-    ...(usage === undefined ? {} : { raw: { ...usage } }),
+    inputTokens: {
+      total: toCount(usage.prompt_tokens),
+      noCache: undefined,
+      cacheRead: toCount(input.cached_tokens),
+      cacheWrite: undefined,
+    },
+    outputTokens: {
+      total: toCount(usage.completion_tokens),
+      text: undefined,
+      reasoning: toCount(output.reasoning_tokens),
+    },
+    ...(total === undefined ? {} : { raw: { total_tokens: total } }),
   };
+}
+
+function toCount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

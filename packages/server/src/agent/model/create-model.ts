@@ -136,7 +136,7 @@ function compatibleModel(baseUrl: string, model: string, settings: ModelSettings
   return new AiSdkModel({
     name: `openai-compatible/${model}`,
     load: () =>
-      chatCompletions({ baseUrl, model, apiKey: apiKey || undefined, options: COMPATIBLE_DIALECT.name }),
+      chatCompletions({ baseUrl, model, apiKey: apiKey || undefined, optionsKey: COMPATIBLE_DIALECT.name }),
     secrets: new Secrets(apiKey ? [apiKey] : []),
     dialect: COMPATIBLE_DIALECT,
   });

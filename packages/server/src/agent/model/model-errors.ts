@@ -70,7 +70,6 @@ export function toModelError(
       : 'Cannot reach the model provider';
     return make('provider_unavailable', `${what}${at(error)} (${code}).`, true);
   }
-  if (isIncomplete(error)) return incompleteStreamError();
   if (isUnreadable(error)) {
     return make('provider_error', UNREADABLE, true);
   }
@@ -153,17 +152,15 @@ function readAnswer(error: unknown): Answer | undefined {
 }
 
 function readStreamAnswer(error: Record<string, unknown>): Answer | undefined {
-  const message = messageIn(error);
-  if (message === undefined) return undefined;
   const names = namesIn(error);
-  const numbers = [error.statusCode, error.code, isRecord(error.error) ? error.error.code : undefined];
-  const status = numbers.find((value) => typeof value === 'number' && value >= 400 && value < 600);
-  return {
-    status: typeof status === 'number' ? status : statusOfNames(names),
-    message,
-    names,
-    retryAfterMs: undefined,
-  };
+  const inner = isRecord(error.error) ? error.error : {};
+  const numbers = [error.statusCode, error.status, error.code, inner.status, inner.code];
+  const given = numbers.find((value) => typeof value === 'number' && value >= 400 && value < 600);
+  const status = typeof given === 'number' ? given : statusOfNames(names);
+  const unnamed =
+    status === undefined ? undefined : `The model provider reported an error (status ${status}).`;
+  const message = messageIn(error) ?? unnamed;
+  return message === undefined ? undefined : { status, message, names, retryAfterMs: undefined };
 }
 
 /** Inside a stream there is no status, only a name. */
@@ -250,21 +247,18 @@ function at(error: unknown): string {
   return url ? ` at ${url.host}` : '';
 }
 
-/** The SDK keeps the status of the response it was reading. */
+/** Both the SDK and our own reader keep the status of the response that they were reading. */
 function hasAnswered(error: unknown): boolean {
   return isRecord(error) && error.statusCode !== undefined;
 }
 
-/** The OpenAI-compatible provider reports a stream that just ends as invalid data, the others by their finish. */
-function isIncomplete(error: unknown): boolean {
-  return error instanceof Error && /ended without a finish reason/i.test(error.message);
-}
-
+/** An answer in a format of its own, an error without words, or no HTTP at all. */
 function isUnreadable(error: unknown): boolean {
+  if (!(error instanceof Error)) return isRecord(error);
   return (
-    error instanceof Error &&
-    (/JSONParseError|TypeValidationError|InvalidResponseData|EmptyResponseBody/.test(error.name) ||
-      error.message === 'Failed to process successful response')
+    /JSONParseError|TypeValidationError|InvalidResponseData|EmptyResponseBody/.test(error.name) ||
+    error.message === 'Failed to process successful response' ||
+    (isRecord(error.cause) && /^HPE_/.test(String(error.cause.code)))
   );
 }
 
