@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres?.stop());
 beforeEach(async () => {
-  url = await postgres.createDatabase();
+  url = await postgres.createEmptyDatabase();
   world = await ServerWithModel.startProcess({ TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' });
 });
 afterEach(() => world[Symbol.asyncDispose]());

@@ -132,7 +132,7 @@ async function compile(path: string, compileCache: string): Promise<void> {
   try {
     const env = { OPENAI_BASE_URL: model.url, TALARIA_MODEL: 'scripted' };
     await work(path, compileCache, env);
-    await work(path, compileCache, { ...env, TALARIA_DATABASE_URL: await postgres.createDatabase() });
+    await work(path, compileCache, { ...env, TALARIA_DATABASE_URL: await postgres.createEmptyDatabase() });
   } finally {
     await postgres.stop();
   }

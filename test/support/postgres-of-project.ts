@@ -11,6 +11,6 @@ declare module 'vitest' {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const postgres = await startPostgres();
-  project.provide('postgresUrl', await postgres.createDatabase());
+  project.provide('postgresUrl', await postgres.createEmptyDatabase());
   return () => postgres.stop();
 }

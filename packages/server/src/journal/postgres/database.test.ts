@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => postgres?.stop());
 
 beforeEach(async () => {
-  const url = await postgres.createDatabase();
+  const url = await postgres.createEmptyDatabase();
   proxy = await CuttingProxy.to(url);
   database = new Database({ url: proxy.url, connections: 2 });
   direct = new pg.Client(url);

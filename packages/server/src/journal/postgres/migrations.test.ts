@@ -25,7 +25,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 it.each(['read committed', 'serializable'])(
   'servers that start together on an empty database create its tables once (%s)',
   async (isolation) => {
-    const url = await postgres.createDatabase();
+    const url = await postgres.createEmptyDatabase();
     const name = new URL(url).pathname.slice(1);
     await query(url, `ALTER DATABASE ${name} SET default_transaction_isolation = '${isolation}'`);
     const journals = await Promise.all(Array.from({ length: 5 }, () => PostgresJournal.open({ url })));

@@ -410,7 +410,7 @@ it('streams that are all woken at once delay nobody else', async () => {
 });
 
 it('works with fewer connections than it would like, as an ordinary user', async () => {
-  const url = new URL(await postgres.createDatabase());
+  const url = new URL(await postgres.createEmptyDatabase());
   const admin = new pg.Client(url.href);
   await admin.connect();
   await admin.query(
@@ -429,7 +429,7 @@ it('works with fewer connections than it would like, as an ordinary user', async
 });
 
 it('works if the database does not reveal its history', async () => {
-  const url = new URL(await postgres.createDatabase());
+  const url = new URL(await postgres.createEmptyDatabase());
   const admin = new pg.Client(url.href);
   await admin.connect();
   await admin.query(

@@ -7,7 +7,7 @@ let postgres: TestPostgres;
 let url: string;
 beforeAll(async () => {
   postgres = await startPostgres();
-  url = await postgres.createDatabase();
+  url = await postgres.createEmptyDatabase();
 });
 afterAll(() => postgres?.stop());
 

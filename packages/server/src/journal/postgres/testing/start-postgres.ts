@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { migrate } from '../migrations.ts';
 
 const run = promisify(execFile);
 
@@ -22,6 +23,10 @@ const HOME = dirname(
 /** The files of a new server. Creating them takes seconds, copying them a moment. */
 const NEW_CLUSTER = join(HOME, 'new-cluster');
 const USER = 'talaria';
+/** The database that the others are copies of. */
+const TEMPLATE = 'migrated';
+/** What Postgres copies for a new database by default. */
+const EMPTY = 'template1';
 const PASSWORD = 'talaria';
 /** Postgres refuses to run as root; then it runs as nobody. */
 const NOBODY = 65_534;
@@ -42,8 +47,10 @@ export interface TestPostgresOptions {
 export interface TestPostgres {
   /** The process that all others of the server belong to. */
   readonly pid: number;
-  /** The address of a new, empty database. */
+  /** The address of a new database with the tables of a store, without rows: a copy, made in a tenth of the time. */
   createDatabase(): Promise<string>;
+  /** The address of a new database without tables, for tests of how they are made. */
+  createEmptyDatabase(): Promise<string>;
   /** Stops it, as an operator would, and starts it again after `meanwhile`. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
   /** A copy of its present state, beside it. Stops it for a moment. */
@@ -74,19 +81,28 @@ export async function startPostgres({ settings = {} }: TestPostgresOptions = {})
   const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
   let server = await startServer(directory, port, settings);
   let databases = 0;
+  const create = async (name: string, template: string) => {
+    const client = new Client(urlOf('postgres'));
+    await client.connect();
+    // Copying the files takes a quarter of the time of writing their pages to the log, which is the default.
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+    await client.end();
+    return urlOf(name);
+  };
+  let template: Promise<void> | undefined;
   return {
     get pid() {
       return server.pid!;
     },
     async createDatabase() {
+      template ??= create(TEMPLATE, EMPTY).then(makeTables);
+      await template;
       databases += 1;
-      const name = `test_${databases}`;
-      const client = new Client(urlOf('postgres'));
-      await client.connect();
-      // Copying the files takes a quarter of the time of writing their pages to the log, which is the default.
-      await client.query(`CREATE DATABASE ${name} STRATEGY file_copy`);
-      await client.end();
-      return urlOf(name);
+      return create(`test_${databases}`, TEMPLATE);
+    },
+    createEmptyDatabase() {
+      databases += 1;
+      return create(`test_${databases}`, EMPTY);
     },
     async restart(meanwhile) {
       await stopServer(server);
@@ -114,6 +130,18 @@ export async function startPostgres({ settings = {} }: TestPostgresOptions = {})
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function makeTables(url: string): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  await client.query('BEGIN');
+  await migrate({
+    rows: async <T extends object>(sql: string, values?: readonly unknown[]) =>
+      (await client.query(sql, values?.slice())).rows as T[],
+  });
+  await client.query('COMMIT');
+  await client.end();
 }
 
 async function copyAsStandby(of: string, followedPort: number | undefined): Promise<TestStandby> {
