@@ -16,6 +16,7 @@ import { startPostgres, type TestPostgres } from '../postgres/testing/start-post
 import { SqliteJournal } from '../sqlite/sqlite-journal.ts';
 import { SqliteSource } from '../sqlite/sqlite-source.ts';
 import { SqliteTarget } from '../sqlite/sqlite-target.ts';
+import { KEPT_THREADS } from '../sqlite/testing/kept-threads.ts';
 import { type TempDirectory, tempDirectory } from '../sqlite/testing/temp-journal.ts';
 import { claimedRun, completed, createRun, delta } from '../testing/records.ts';
 import { type MoveOptions, moveStore } from './move-store.ts';
@@ -66,6 +67,8 @@ async function query(sql: string, ...values: unknown[]): Promise<Record<string, 
     await client.end();
   }
 }
+
+const openJournal = (file: string) => SqliteJournal.open({ path: file, threads: KEPT_THREADS });
 
 function change(sql: string): void {
   using db = new DatabaseSync(path);
@@ -177,7 +180,7 @@ describe('rows of any values', () => {
 
 describe('numbers that a store gives out once', () => {
   it('continue after the last one, also where that row is gone', async () => {
-    const journal = await SqliteJournal.open({ path });
+    const journal = await openJournal(path);
     for (let i = 0; i < 3; i++) await createRun(journal);
     await journal.close();
     change('DELETE FROM runs WHERE n = 3');
@@ -189,14 +192,14 @@ describe('numbers that a store gives out once', () => {
 
     const back = join(directory.path, 'back.db');
     await move({ from: url, to: back });
-    const again = await SqliteJournal.open({ path: back });
+    const again = await openJournal(back);
     const runId = await createRun(again);
     expect((await again.getRun(runId))?.ordinal).toBe(5);
     await again.close();
   });
 
   it('cursors of listings stay valid', async () => {
-    const journal = await SqliteJournal.open({ path });
+    const journal = await openJournal(path);
     for (let i = 0; i < 3; i++) await createRun(journal);
     const { runs, next } = await journal.listRuns({ owner: 'ada', limit: 1 });
     const rest = await journal.listRuns({ owner: 'ada', limit: 5, after: next! });
@@ -230,7 +233,7 @@ describe('the bytes of files', () => {
   }
 
   async function fill(): Promise<string[]> {
-    const journal = await SqliteJournal.open({ path });
+    const journal = await openJournal(path);
     const { blobs } = journal;
     const claim = await claimedRun(journal);
     await journal.append(claim, [completed()], { blobs: [SMALL] });
@@ -276,7 +279,7 @@ describe('the bytes of files', () => {
     await moved.close();
     const back = join(directory.path, 'back.db');
     await move({ from: url, to: back });
-    const again = await SqliteJournal.open({ path: back });
+    const again = await openJournal(back);
     expect(await sizes(again, again.blobs, fileIds)).toEqual([BYTES.length, 5, 0]);
     await again.close();
   });
@@ -313,7 +316,7 @@ describe('the bytes of files', () => {
 
 describe('leases', () => {
   it('end with the move, and epochs stay', async () => {
-    const journal = await SqliteJournal.open({ path });
+    const journal = await openJournal(path);
     const { runId, epoch } = await claimedRun(journal);
     await journal.append({ runId, epoch }, [delta()]);
     await createRun(journal, { owner: 'another' });
@@ -389,7 +392,7 @@ describe('a move that was interrupted', () => {
     );
     const half = join(directory.path, 'half.db');
     await expect(move({ to: half }, stopAfter(5))).rejects.toThrow('stopped');
-    await expect(SqliteJournal.open({ path: half })).rejects.toThrow(/another store is being moved into it/);
+    await expect(openJournal(half)).rejects.toThrow(/another store is being moved into it/);
     await expect(move({ from: half, to: url })).rejects.toThrow(/cannot be moved: another store/);
     await expect(move({ from: url, to: half })).rejects.toThrow(/cannot be moved: another store/);
   });
@@ -507,7 +510,7 @@ describe('a move is refused', () => {
   });
 
   it('while a server uses the source', async () => {
-    const journal = await SqliteJournal.open({ path });
+    const journal = await openJournal(path);
     await expect(move()).rejects.toThrow(/in use by a server: stop it first/);
     await journal.close();
     const moved = await PostgresJournal.open({ url });
@@ -532,7 +535,7 @@ describe('a move is refused', () => {
     await expect(move()).rejects.toThrow(/The target is in use: stop its servers first/);
     await moved.close();
     const file = join(directory.path, 'to.db');
-    const journal = await SqliteJournal.open({ path: file });
+    const journal = await openJournal(file);
     await expect(move({ to: file })).rejects.toThrow(/in use by a server/);
     await journal.close();
     // A server was started on them, and nothing else has happened.

@@ -7,6 +7,7 @@ import { foldRecord, INITIAL_STATE } from '../run-state.ts';
 import { counting, LEASE_MS } from '../testing/records.ts';
 import { waitFor } from '../testing/wait.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
+import { KEPT_THREADS } from './testing/kept-threads.ts';
 import { fixturePath, startFixture } from './testing/processes.ts';
 import { tempDirectory } from './testing/temp-journal.ts';
 
@@ -51,7 +52,7 @@ describe('a server that is killed', () => {
     server.child.kill('SIGKILL');
     const output = await server.ended;
 
-    const journal = await SqliteJournal.open({ path });
+    const journal = await SqliteJournal.open({ path, threads: KEPT_THREADS });
     expect(await expectWhole(journal, output)).toBeGreaterThanOrEqual(lines);
     // Its leases died with it: the runs continue at once.
     expect(await journal.queueDepth()).toEqual({ queued: 3, leased: 0 });
@@ -69,7 +70,7 @@ describe('a server that is killed', () => {
       const output = await server.ended;
       expect(server.child.signalCode).toBe('SIGKILL');
 
-      const journal = await SqliteJournal.open({ path });
+      const journal = await SqliteJournal.open({ path, threads: KEPT_THREADS });
       const total = await expectWhole(journal, output);
       const known = [...acknowledged(output).values()].flat().length + 3 * 2;
       expect(total).toBeGreaterThanOrEqual(known);
@@ -87,7 +88,7 @@ describe('a server that is killed', () => {
     const path = join(directory.path, 'talaria.db');
     await using server = startFixture('append-until-killed', path, { TALARIA_FAILPOINTS: failpoint });
     expect(await server.ended).toBe('');
-    const journal = await SqliteJournal.open({ path });
+    const journal = await SqliteJournal.open({ path, threads: KEPT_THREADS });
     expect((await journal.listRuns({ owner: 'ada', limit: 10 })).runs).toHaveLength(runs);
     await journal.close();
   });
