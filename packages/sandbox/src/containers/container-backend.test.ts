@@ -27,7 +27,9 @@ async function start(
 ): Promise<Fixture> {
   const base = await mkdtemp(join(tmpdir(), 'talaria-container-test-'));
   const driver = new ProcessDriver({ dir: join(base, 'driver'), ...driverOptions });
-  const backend = new ContainerBackend(driver, { workspacesDir: join(base, 'workspaces'), ...options });
+  // Only the containers that a test asks for: each is a process, and a warm one more would start with every acquire.
+  const own = { workspacesDir: join(base, 'workspaces'), warmSlots: 0, ...options };
+  const backend = new ContainerBackend(driver, own);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => rm(base, { recursive: true, force: true }));
   opened.defer(() => backend.stop({ purge: true }));
@@ -176,20 +178,20 @@ describe('a workspace in a container', () => {
   });
 
   test('comes back within four times its limit, as sparse and linked files have their whole size here', async () => {
-    const limits = { workspaceBytes: 20_000_000 };
+    const limits = { workspaceBytes: 2_000_000 };
     await using fixture = await start({ workspacesOn: 'container' }, { limits });
     const { backend, bash, base } = fixture;
     const slot = await backend.acquire('run');
-    expect(await bash(slot, 'truncate -s 15M one two; ln one again')).toMatchObject({ success: true });
+    expect(await bash(slot, 'truncate -s 1500K one two; ln one again')).toMatchObject({ success: true });
     await backend.release(slot);
     const again = await backend.acquire('run');
-    expect((await bash(again, 'stat -c %s one two again')).output).toBe('15728640\n'.repeat(3));
+    expect((await bash(again, 'stat -c %s one two again')).output).toBe('1536000\n'.repeat(3));
     await backend.release(again);
     const other = await backend.acquire('other');
-    expect(await bash(other, 'truncate -s 15M 1 2 3 4 5 6')).toMatchObject({ success: true });
+    expect(await bash(other, 'truncate -s 1500K 1 2 3 4 5 6')).toMatchObject({ success: true });
     await expect(backend.release(other)).rejects.toMatchObject({
       code: 'slot_not_closed',
-      message: expect.stringContaining('The snapshot is over 80000000 bytes'),
+      message: expect.stringContaining('The snapshot is over 8000000 bytes'),
     });
     await expect.poll(() => backend.isReverted('other')).toBe(true);
     expect((await readdir(join(base, 'workspaces'))).sort()).toEqual(['.sandbox', 't-run']);
