@@ -3,7 +3,7 @@
  * command did is asked of another command or of the file tools.
  */
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest';
 import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from './backend.ts';
 import { describeArguments } from './contract/arguments.contract.ts';
 import { describeArtifacts } from './contract/artifacts.contract.ts';
@@ -25,7 +25,7 @@ import { describeSnapshots } from './contract/snapshots.contract.ts';
 import { describeStateful } from './contract/stateful.contract.ts';
 import { describeTimeouts } from './contract/timeouts.contract.ts';
 import { describeWriting } from './contract/writing.contract.ts';
-import type { ContractPart, ContractTools } from './testing/contract-tools.ts';
+import type { ContractPart, ContractTools, Race } from './testing/contract-tools.ts';
 
 export { CONTRACT_LIMITS, describeLimitsContract } from './contract/limits.contract.ts';
 
@@ -56,11 +56,21 @@ export interface ContractSize {
   ownParts?: readonly ContractPart[] | undefined;
   /** Those of them that `npm test` runs; the others are soak tests. All of them by default. */
   testParts?: readonly ContractPart[] | undefined;
+  /**
+   * Whether `npm test` runs races between tools and commands; otherwise they are soak tests. The code that withstands them is
+   * the same wherever workspaces are.
+   */
+  races?: boolean;
   /** The parts that look at what this backend does not have, such as its processes on this machine. They never run on it. */
   notParts?: readonly ContractPart[] | undefined;
   /** Commands run on a kernel of their own, as with gVisor. Tests of what only the machine's kernel shows are skipped by name. */
   ownKernel?: boolean;
 }
+
+const RACE_MS = 300;
+const LONG_RACE_MS = 1_500;
+/** On a busy machine a tool may find the file at its path only now and then. */
+const RACE_LIMIT_MS = 60_000;
 
 /** In the soak tests, and there only where they are asked for in full. */
 const ONLY_IN_FULL = { tags: ['soak'], skip: process.env.SOAK !== 'full' };
@@ -76,6 +86,7 @@ export function describeBackendContract(
     ownParts,
     testParts,
     notParts,
+    races = true,
   }: ContractSize = {},
 ): void {
   describe(`ToolBackend contract: ${name}`, () => {
@@ -98,6 +109,28 @@ export function describeBackendContract(
 
     const bash = (command: string, more: Record<string, unknown> = {}, options?: ExecuteOptions) =>
       call('bash', { command, ...more }, options);
+
+    async function runRace(run: (racing: Race) => Promise<void>, durationMs: number): Promise<void> {
+      const stop = new AbortController();
+      let command: Promise<unknown> | undefined;
+      let startedAt = 0;
+      const end = async () => {
+        stop.abort();
+        await command;
+      };
+      try {
+        await run({
+          against(words) {
+            command = bash(words, {}, { signal: stop.signal });
+            startedAt = Date.now();
+          },
+          lasts: (isShown = () => true) => Date.now() < startedAt + (isShown() ? durationMs : RACE_LIMIT_MS),
+          end,
+        });
+      } finally {
+        await end();
+      }
+    }
 
     async function acquire(): Promise<void> {
       slot = await backend.acquire(trajectory);
@@ -127,6 +160,10 @@ export function describeBackendContract(
       call,
       bash,
       when,
+      race(name, run) {
+        if (races) test(name, () => runRace(run, RACE_MS));
+        test(`${name}, for longer`, { tags: ['soak'] }, () => runRace(run, LONG_RACE_MS));
+      },
       ownKernel,
       slot: () => slot,
       backend: () => backend,

@@ -64,6 +64,7 @@ export async function describeContainerContract(
       {
         timedOutCommands: 200,
         artifacts,
+        races: false,
         ownParts: PARTS_OF_CONTAINERS[workspacesOn],
         testParts: TEST_PARTS[workspacesOn],
       },

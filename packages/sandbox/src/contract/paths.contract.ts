@@ -10,11 +10,8 @@ type PathCall = (path: string) => Promise<ExecutionResult>;
 
 /** What only the host has in a file. */
 const HOST_TEXT = 'only the host has this';
-const RACE_MS = 1_500;
-/** On a busy machine a tool may find the file at its path only now and then. */
-const RACE_LIMIT_MS = 20_000;
 
-export function describePaths({ call, bash, backend, when }: ContractTools): void {
+export function describePaths({ call, bash, backend, when, race }: ContractTools): void {
   const patch = (...lines: string[]) =>
     call('patch', { patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });
 
@@ -103,34 +100,33 @@ export function describePaths({ call, bash, backend, when }: ContractTools): voi
       expect((await bash(look)).output).toBe(before);
     });
 
-    test.each([
+    const swaps: [files: string, path: string, swap: (outside: string) => string][] = [
       [
         'a file and a link to one of the host',
         'target',
-        (outside: string) =>
+        (outside) =>
           `while :; do echo mine > new; mv -T new target; ln -s ${outside}/file l; mv -T l target; done`,
       ],
       [
         'a directory and a link to one of the host',
         'target/file',
-        (outside: string) =>
+        (outside) =>
           `mkdir real; while :; do mkdir -p real; echo mine > real/file; mv -T real target; mv -T target real; ln -s ${outside} target; rm target; done`,
       ],
-    ])(
-      '%s that take turns lead no tool outside',
-      async (_, path, swap) => {
+    ];
+    for (const [files, path, swap] of swaps)
+      race(`${files} that take turns lead no tool outside`, async (racing) => {
         const outside = mkdtempSync(join(tmpdir(), 'talaria-outside-'));
-        writeFileSync(join(outside, 'file'), `mine\n${HOST_TEXT}\n`);
-        const stop = new AbortController();
-        const swapping = bash(swap(outside), {}, { signal: stop.signal });
-        // Without isolation, a search is a command like the one that swaps, and may follow its link.
-        const isolated = backend().stats().isolation.kind !== 'none';
-        const raced = calls.filter(([name]) => isolated || !name.startsWith('search_files'));
-        const succeeded = new Set<string>();
-        // Otherwise the tools never found the file at its path, and nothing was shown.
-        const met = () => ['read_file', 'write_file'].every((name) => succeeded.has(name));
         try {
-          for (const startedAt = Date.now(); Date.now() < startedAt + (met() ? RACE_MS : RACE_LIMIT_MS); ) {
+          writeFileSync(join(outside, 'file'), `mine\n${HOST_TEXT}\n`);
+          racing.against(swap(outside));
+          // Without isolation, a search is a command like the one that swaps, and may follow its link.
+          const isolated = backend().stats().isolation.kind !== 'none';
+          const raced = calls.filter(([name]) => isolated || !name.startsWith('search_files'));
+          const succeeded = new Set<string>();
+          // Otherwise the tools never found the file at its path, and nothing was shown.
+          const isShown = () => ['read_file', 'write_file'].every((name) => succeeded.has(name));
+          while (racing.lasts(isShown)) {
             await bash('echo mine > own');
             for (const [name, make] of raced) {
               const result = await make(path);
@@ -138,17 +134,13 @@ export function describePaths({ call, bash, backend, when }: ContractTools): voi
               if (result.success) succeeded.add(name);
             }
           }
+          await racing.end();
+          expect(readdirSync(outside)).toEqual(['file']);
+          expect(readFileSync(join(outside, 'file'), 'utf8')).toBe(`mine\n${HOST_TEXT}\n`);
+          expect(isShown()).toBe(true);
         } finally {
-          stop.abort();
-          await swapping;
+          rmSync(outside, { recursive: true });
         }
-        expect(readdirSync(outside)).toEqual(['file']);
-        expect(readFileSync(join(outside, 'file'), 'utf8')).toBe(`mine\n${HOST_TEXT}\n`);
-        // Otherwise the tools never found the file at its path, and nothing was shown.
-        expect([...succeeded]).toEqual(expect.arrayContaining(['read_file', 'write_file']));
-        rmSync(outside, { recursive: true });
-      },
-      30_000,
-    );
+      });
   });
 }

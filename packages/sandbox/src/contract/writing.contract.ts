@@ -7,7 +7,15 @@ import { describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 import type { WorkspaceWriter, WriteOptions } from '../writing.ts';
 
-export function describeWriting({ backend, slot, trajectory, bash, when, acquire }: ContractTools): void {
+export function describeWriting({
+  backend,
+  slot,
+  trajectory,
+  bash,
+  when,
+  race,
+  acquire,
+}: ContractTools): void {
   const run = async (command: string): Promise<string> => {
     const result = await bash(command);
     expect(result, result.output + result.error).toMatchObject({ success: true });
@@ -219,25 +227,22 @@ export function describeWriting({ backend, slot, trajectory, bash, when, acquire
       });
     });
 
-    test('a directory that becomes a link while files are written leads nowhere', async () => {
+    race('a directory that becomes a link while files are written leads nowhere', async (racing) => {
       if (backend().stats().isolation.kind === 'none') return;
       const outside = mkdtempSync(join(tmpdir(), 'talaria-outside-'));
       try {
-        const racing = bash(
+        racing.against(
           `while :; do mkdir turning; rm -rf turning; ln -s ${outside} turning; rm turning; done`,
-          {},
-          { timeoutS: 1 },
         );
-        const until = performance.now() + 800;
         let written = 0;
-        while (performance.now() < until) {
+        while (racing.lasts(() => written > 0)) {
           await write('turning/file', 'x').then(
             () => written++,
             () => {},
           );
           await remove('turning', { recursive: true }).catch(() => {});
         }
-        await racing;
+        await racing.end();
         expect(written).toBeGreaterThan(0);
         expect(readdirSync(outside)).toEqual([]);
       } finally {

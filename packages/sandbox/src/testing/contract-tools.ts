@@ -28,6 +28,15 @@ export type ContractPart = (typeof CONTRACT_PARTS)[number];
 export const FIFOS_STAY_INSIDE =
   'a kernel of its own keeps FIFOs for itself, so they are not in the workspace';
 
+export interface Race {
+  /** Starts the command. */
+  against(command: string): void;
+  /** Whether to try another moment. It lasts longer if the machine is too busy to show in time what it must. */
+  lasts(isShown?: () => boolean): boolean;
+  /** Ends the command, which also ends with the test. */
+  end(): Promise<void>;
+}
+
 /** What a part of the contract suite works with: tools in a slot of its own for each test. */
 export interface ContractTools {
   call(
@@ -39,6 +48,8 @@ export interface ContractTools {
   bash(command: string, more?: Record<string, unknown>, options?: ExecuteOptions): Promise<ExecutionResult>;
   /** Says for `describe` when the tests of a part run. */
   when(part: ContractPart): TestOptions;
+  /** A test of tools beside a command that changes the same files all the time. A short one, and a longer soak test. */
+  race(name: string, run: (racing: Race) => Promise<void>): void;
   /** Commands do not run on this machine's kernel. */
   ownKernel: boolean;
   slot(): Slot;
