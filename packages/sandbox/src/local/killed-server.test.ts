@@ -11,7 +11,10 @@ import { processesWith, uniqueSeconds } from '../testing/host-processes.ts';
 import { LocalBackend } from './local-backend.ts';
 import { tagsOf, whyUnavailable } from './testing/why-unavailable.ts';
 
-const SLOTS = 50;
+const SIZES = [
+  { slots: 10, tags: [] },
+  { slots: 50, tags: ['soak'] },
+];
 const OTHERS_SLOTS = 3;
 /** Of testing/slot-holder.ts that have the seconds among their arguments: four in each slot, and itself. */
 const processesOf = (slots: number) => 4 * slots + 1;
@@ -21,40 +24,43 @@ for (const isolation of KINDS) {
   const reason = await whyUnavailable(isolation);
   const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
   describe.skipIf(reason !== undefined)(title, { tags: await tagsOf(isolation) }, () => {
-    test(`a start after kill -9 with ${SLOTS} slots in use ends all of it, keeps the workspaces and leaves others alone`, async () => {
-      const [own, others] = [uniqueSeconds(), uniqueSeconds()];
-      const [dir, othersDir] = [await temporaryDirectory(), await temporaryDirectory()];
-      await using other = await hold(othersDir, isolation, OTHERS_SLOTS, others);
-      await using killed = await hold(dir, isolation, SLOTS, own);
-      const count = (seconds: string) => processesWith(seconds).length;
-      await expect.poll(() => count(own)).toBe(processesOf(SLOTS));
-      await expect.poll(() => count(others)).toBe(processesOf(OTHERS_SLOTS));
+    for (const { slots, tags } of SIZES) {
+      const name = `a start after kill -9 with ${slots} slots in use ends all of it, keeps the workspaces and leaves others alone`;
+      test(name, { tags }, async () => {
+        const [own, others] = [uniqueSeconds(), uniqueSeconds()];
+        const [dir, othersDir] = [await temporaryDirectory(), await temporaryDirectory()];
+        await using other = await hold(othersDir, isolation, OTHERS_SLOTS, others);
+        await using killed = await hold(dir, isolation, slots, own);
+        const count = (seconds: string) => processesWith(seconds).length;
+        await expect.poll(() => count(own)).toBe(processesOf(slots));
+        await expect.poll(() => count(others)).toBe(processesOf(OTHERS_SLOTS));
 
-      await killed.kill();
-      const next = new LocalBackend({ workspacesDir: dir, isolation });
-      await next.start();
-      await expect.poll(() => count(own)).toBe(0);
+        await killed.kill();
+        const next = new LocalBackend({ workspacesDir: dir, isolation });
+        await next.start();
+        await expect.poll(() => count(own)).toBe(0);
 
-      const slots = await Promise.all(Array.from({ length: SLOTS }, (_, i) => next.acquire(`held-${i}`)));
-      const notes = await next.executeBatch(slots.map((slot) => [slot, 'read_file', { path: 'note' }]));
-      expect(notes.map(({ output }) => output)).toEqual(slots.map((_, i) => `note of held-${i}`));
-      const listed = await next.executeBatch(slots.map((slot) => [slot, 'process', { action: 'list' }]));
-      expect(listed.flatMap(({ metadata }) => metadata.processes)).toEqual([]);
-      const roots = (await readdir(join(dir, '.sandbox'))).filter((name) => name.startsWith('root-'));
-      expect(roots).toHaveLength(isolation === 'none' ? 0 : 1);
+        const held = await Promise.all(Array.from({ length: slots }, (_, i) => next.acquire(`held-${i}`)));
+        const notes = await next.executeBatch(held.map((slot) => [slot, 'read_file', { path: 'note' }]));
+        expect(notes.map(({ output }) => output)).toEqual(held.map((_, i) => `note of held-${i}`));
+        const listed = await next.executeBatch(held.map((slot) => [slot, 'process', { action: 'list' }]));
+        expect(listed.flatMap(({ metadata }) => metadata.processes)).toEqual([]);
+        const roots = (await readdir(join(dir, '.sandbox'))).filter((name) => name.startsWith('root-'));
+        expect(roots).toHaveLength(isolation === 'none' ? 0 : 1);
 
-      expect(count(others)).toBe(processesOf(OTHERS_SLOTS));
-      expect(await other.notes()).toEqual(
-        Array.from({ length: OTHERS_SLOTS }, (_, i) => `note of held-${i}`),
-      );
-      await other.kill();
-      // It sweeps what the other left, where processes do not die with their server.
-      const swept = new LocalBackend({ workspacesDir: othersDir, isolation });
-      await swept.start();
-      await expect.poll(() => count(others)).toBe(0);
-      await Promise.all([next.stop(), swept.stop()]);
-      await Promise.all([dir, othersDir].map((path) => rm(path, { recursive: true })));
-    });
+        expect(count(others)).toBe(processesOf(OTHERS_SLOTS));
+        expect(await other.notes()).toEqual(
+          Array.from({ length: OTHERS_SLOTS }, (_, i) => `note of held-${i}`),
+        );
+        await other.kill();
+        // It sweeps what the other left, where processes do not die with their server.
+        const swept = new LocalBackend({ workspacesDir: othersDir, isolation });
+        await swept.start();
+        await expect.poll(() => count(others)).toBe(0);
+        await Promise.all([next.stop(), swept.stop()]);
+        await Promise.all([dir, othersDir].map((path) => rm(path, { recursive: true })));
+      });
+    }
   });
 }
 
