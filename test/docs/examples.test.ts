@@ -17,6 +17,8 @@ const read = (name: string): string => readFileSync(new URL(name, directory), 'u
 const TESTED_ELSEWHERE = ['webhook-receiver.ts', 'rollouts.ts', 'rollouts.py'];
 const programs = readdirSync(directory).filter((name) => /\.(ts|sh|py)$/.test(name));
 
+const { PATH, NODE_COMPILE_CACHE } = process.env;
+
 let server: HostedServer;
 beforeAll(async () => {
   server = await HostedServer.start({ env: { TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' } });
@@ -34,7 +36,7 @@ test.each(programs.filter((name) => !TESTED_ELSEWHERE.includes(name)))(
     const prints = [...read(name).matchAll(/(?:\/\/|#)=> (.*)$/gm)].map(([, text]) => text);
     expect(prints).not.toEqual([]);
     const program = name.endsWith('.sh') ? 'bash' : process.execPath;
-    const env = { PATH: process.env.PATH, TALARIA_BASE_URL: server.url };
+    const env = { PATH, NODE_COMPILE_CACHE, TALARIA_BASE_URL: server.url };
     const { stdout } = await run(program, [name], { cwd, env });
     expect(stdout.split('\n').slice(0, -1)).toEqual(prints);
   },
@@ -44,7 +46,7 @@ test('webhook-receiver.ts takes signed messages and refuses others', async () =>
   const secret = `whsec_${Buffer.from('a secret of the examples').toString('base64')}`;
   const receiver = spawn(process.execPath, ['webhook-receiver.ts'], {
     cwd,
-    env: { PATH: process.env.PATH, PORT: '0', WEBHOOK_SECRET: secret },
+    env: { PATH, NODE_COMPILE_CACHE, PORT: '0', WEBHOOK_SECRET: secret },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void receiver.kill());

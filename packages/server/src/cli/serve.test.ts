@@ -121,7 +121,7 @@ describe('a start that fails', () => {
 function start({ argv = [] as string[], env = {} as Record<string, string> } = {}) {
   const defaults = argv.includes('--port') ? [] : ['--port', '0'];
   const child = spawn(process.execPath, [program, ...defaults, ...argv], {
-    env: { HOME: temporaryDirectory(), ...env },
+    env: { HOME: temporaryDirectory(), NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
