@@ -28,15 +28,24 @@ export interface Watched {
   problems: string[];
 }
 
+type ContextOptions = Parameters<Browser['newContext']>[0];
+
 /** It starts with the first page. Playwright ends it with its process. */
 let started: Promise<Browser> | undefined;
 
 export const browser = {
   /** A page without cookies, keys and other pages; it is closed when the test ends. */
-  async open(options: Parameters<Browser['newContext']>[0] = {}): Promise<Watched> {
+  async open(options?: ContextOptions): Promise<Watched> {
+    const watched = await browser.openForAll(options);
+    onTestFinished(() => watched.context.close());
+    return watched;
+  },
+
+  /** The same for several tests, the last of which closes its context. */
+  async openForAll(options: ContextOptions = {}): Promise<Watched> {
     started ??= chromium.launch({ executablePath: CHROMIUM!, args: FLAGS });
-    const context = await (await started).newContext({ viewport: DESK, ...options });
-    onTestFinished(() => context.close());
+    // What moves is drawn sixty times a second, in every page that is open.
+    const context = await (await started).newContext({ viewport: DESK, reducedMotion: 'reduce', ...options });
     context.setDefaultTimeout(PATIENCE_MS);
     const problems: string[] = [];
     context.on('page', (page) => watch(page, problems));
