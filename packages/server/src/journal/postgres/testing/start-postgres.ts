@@ -47,7 +47,7 @@ export interface TestPostgresOptions {
 export interface TestPostgres {
   /** The process that all others of the server belong to. */
   readonly pid: number;
-  /** The address of a new database with the tables of a store, without rows: a copy, made in a tenth of the time. */
+  /** The address of a new database with the tables of a store and no rows: a copy, which takes a tenth of making them. */
   createDatabase(): Promise<string>;
   /** The address of a new database without tables, for tests of how they are made. */
   createEmptyDatabase(): Promise<string>;
