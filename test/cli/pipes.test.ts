@@ -264,12 +264,14 @@ test('a reader that has read enough ends the command', async () => {
   const { child, ended } = spawnTalaria(world.server.url, [
     'run',
     '--json',
-    script([{ text: 'x', tools: [bash('sleep 3600')] }]),
+    script([{ gate: 'read-enough', text: 'x', tools: [bash('sleep 3600')] }]),
   ]);
   child.stdin.end();
   const first = await new Promise<string>((resolve) => child.stdout.once('data', resolve));
   const runId = JSON.parse(first.split('\n')[0]!).run_id;
   child.stdout.destroy();
+  // Only now there is more to write: the command notices when it does.
+  world.model.open('read-enough');
   expect((await ended).code).toBe(0);
   expect((await world.api.run(runId)).status).not.toBe('cancelled');
   await world.api.stop(runId);
