@@ -26,7 +26,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** Whether nothing has the name. */
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return isPassing(error) && !(error instanceof InvalidPathError) && causeOf(error as Error) === 'ENOENT';
 }
 

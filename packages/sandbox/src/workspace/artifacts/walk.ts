@@ -19,29 +19,23 @@ export interface WalkedDirectory {
 
 export class Walk {
   readonly #root: string;
-  readonly #pending: (readonly Name[])[];
+  readonly #pending: PendingDirectories<Name>;
   /** Directories that could not be read. */
   skipped = 0;
 
   constructor(root: string, start: readonly Name[]) {
     this.#root = root;
-    this.#pending = [start];
+    this.#pending = new PendingDirectories(start);
   }
 
-  /**
-   * Queues directories found in the present one. Those that are too deep are not queued: the return value says how
-   * many.
-   */
+  /** Queues directories found in the present one, and says how many are too deep. */
   descend(found: readonly (readonly Name[])[]): number {
-    const taken = found.filter((components) => components.length <= MAX_DEPTH);
-    // One by one: a directory can hold more entries than a call can have arguments.
-    for (const components of taken.toReversed()) this.#pending.push(components);
-    return found.length - taken.length;
+    return this.#pending.descend(found);
   }
 
   async *directories(signal?: AbortSignal): AsyncGenerator<WalkedDirectory, void> {
     let isStart = true;
-    for (let components = this.#pending.pop(); components; components = this.#pending.pop()) {
+    for (let components = this.#pending.next(); components; components = this.#pending.next()) {
       signal?.throwIfAborted();
       await using handle = await this.#enter(components, isStart);
       if (handle) yield { components, handle, names: () => namesIn(handle, components) };
@@ -57,6 +51,30 @@ export class Walk {
       this.skipped++;
       return undefined;
     }
+  }
+}
+
+/** The directories that a walk has yet to enter: everything in a directory comes before its neighbour. */
+export class PendingDirectories<Part> {
+  readonly #paths: (readonly Part[])[];
+
+  constructor(start: readonly Part[]) {
+    this.#paths = [start];
+  }
+
+  next(): readonly Part[] | undefined {
+    return this.#paths.pop();
+  }
+
+  /**
+   * Queues directories found in the present one. Those that are too deep are not queued: the return value says how
+   * many.
+   */
+  descend(found: readonly (readonly Part[])[]): number {
+    const taken = found.filter((path) => path.length <= MAX_DEPTH);
+    // One by one: a directory can hold more entries than a call can have arguments.
+    for (const path of taken.toReversed()) this.#paths.push(path);
+    return found.length - taken.length;
   }
 }
 

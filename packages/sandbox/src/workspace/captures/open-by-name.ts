@@ -47,12 +47,22 @@ export function openDirectoryBelow(root: number, names: readonly string[]): numb
   return directory;
 }
 
+/** Whatever has this name, opened only to examine it: this never blocks and has no effect. */
+export function openReference(parent: number, name: string): number {
+  return openSync(inside(parent, name), REFERENCE);
+}
+
+/** The file that a reference points to, for reading; only if it is known to be a regular file. */
+export function openReferenced(reference: number): number {
+  return openSync(opened(reference), constants.O_RDONLY);
+}
+
 /** A regular file for reading, with its state; undefined for anything else. Nothing else is opened. */
 export function openFile(parent: number, name: string): { file: number; stats: Stats } | undefined {
-  const reference = openSync(inside(parent, name), REFERENCE);
+  const reference = openReference(parent, name);
   try {
     if (!fstatSync(reference).isFile()) return undefined;
-    const file = openSync(opened(reference), constants.O_RDONLY);
+    const file = openReferenced(reference);
     return { file, stats: fstatSync(file) };
   } finally {
     closeSync(reference);

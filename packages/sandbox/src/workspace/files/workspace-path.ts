@@ -221,7 +221,7 @@ const MESSAGES: Record<string, string> = {
   EROFS: 'cannot be written: the file system is read-only',
 };
 
-function describeError(error: NodeJS.ErrnoException, components: readonly Name[]): Error {
+export function describeError(error: NodeJS.ErrnoException, components: readonly Name[]): Error {
   const message = error.code === undefined ? undefined : MESSAGES[error.code];
   if (!message) return error;
   return new WorkspacePathError(`${components.join('/') || 'The workspace'} ${message}.`, { cause: error });

@@ -27,8 +27,8 @@ export function takeSnapshot(place: WorkspacePlace, { signal, ...limits }: TakeO
     { place, components: [], isFile: false },
     {
       signal: stop.signal,
-      onOmitted: () => {
-        omitted++;
+      onOmitted: (count) => {
+        omitted = count;
       },
     },
   );

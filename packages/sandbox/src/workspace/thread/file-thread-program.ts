@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { SandboxError } from '../../errors.ts';
+import { readTree } from '../artifacts/read-tree.ts';
 import { captureTree } from '../captures/capture-tree.ts';
 import { readFiles } from '../captures/read-files.ts';
 import { WANTED } from '../snapshots/chunk-reader.ts';
@@ -70,7 +71,9 @@ function begin(job: FileJob): Work {
     case 'capture':
       return capture(job);
     case 'read':
-      return read(job);
+      return withoutResult(readFiles(job.dir, job.paths));
+    case 'tree':
+      return withoutResult(readTree(job));
     case 'restore':
       return restoreEntries(job.dir);
   }
@@ -84,8 +87,8 @@ function* capture({ dir, owner, since, ...options }: Extract<FileJob, { job: 'ca
   return { captureId, ...result };
 }
 
-function* read({ dir, paths }: Extract<FileJob, { job: 'read' }>): Work {
-  yield* readFiles(dir, paths);
+function* withoutResult(chunks: Generator<undefined | Uint8Array, void>): Work {
+  yield* chunks;
   return null;
 }
 

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import type { WorkspaceCapture } from '../../captures.ts';
 import { SandboxError } from '../../errors.ts';
 import type { RestoredWorkspace } from '../../snapshots.ts';
+import type { TreeStart } from '../artifacts/read-tree.ts';
 import {
   AHEAD,
   type CaptureJob,
@@ -36,7 +37,16 @@ class FileThread {
   }
 
   /** The bytes of captures/read-files.ts. */
-  async *read(dir: string, paths: readonly string[], signal?: AbortSignal): AsyncGenerator<Buffer, void> {
+  read(dir: string, paths: readonly string[], signal?: AbortSignal): AsyncGenerator<Buffer, void> {
+    return this.#bytes({ job: 'read', dir, paths }, signal);
+  }
+
+  /** The bytes of artifacts/read-tree.ts. Once the generator has ended, nothing is open any more. */
+  readTree(start: TreeStart, signal?: AbortSignal): AsyncGenerator<Buffer, void> {
+    return this.#bytes({ job: 'tree', ...start }, signal);
+  }
+
+  async *#bytes(job: FileJob, signal: AbortSignal | undefined): AsyncGenerator<Buffer, void> {
     const chunks: Uint8Array[] = [];
     let wake = (): void => {};
     let isOver = false;
@@ -47,7 +57,7 @@ class FileThread {
     };
     const stop = new AbortController();
     const stopped = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-    const over = this.#run({ job: 'read', dir, paths }, stopped, { id, onChunk }).finally(() => {
+    const over = this.#run(job, stopped, { id, onChunk }).finally(() => {
       isOver = true;
       wake();
     });

@@ -5,6 +5,7 @@
 import type { CaptureLimits, WorkspaceCapture } from '../../captures.ts';
 import type { SandboxErrorCode } from '../../errors.ts';
 import type { RestoredWorkspace } from '../../snapshots.ts';
+import type { TreeStart } from '../artifacts/read-tree.ts';
 
 export const AHEAD = 4;
 
@@ -21,13 +22,14 @@ export type FileJob =
   | ({ job: 'capture' } & CaptureJob)
   /** Paths are those of captures/captured-path.ts. */
   | { job: 'read'; dir: string; paths: readonly string[] }
+  | ({ job: 'tree' } & TreeStart)
   | { job: 'restore'; dir: string };
 
 export type ToThread =
   | { id: number; begin: FileJob }
   /** For `restore`; null is the end. */
   | { id: number; chunk: Uint8Array | null }
-  /** A chunk of `read` was taken. */
+  /** A chunk of `read` or `tree` was taken. */
   | { id: number; taken: true }
   | { id: number; abort: true };
 
