@@ -52,6 +52,7 @@ export async function archive(stage: Stage): Promise<Row[]> {
       better: 'more',
       ours: rounds.ours,
       floor: { name: `tar ${flags} -`, rounds: rounds.floor },
+      ...(format === 'tar' && { aim: { of: 'ratio', atLeast: 0.6 } }),
       note,
     });
   }
