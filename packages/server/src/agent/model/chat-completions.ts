@@ -1,7 +1,7 @@
 /**
  * Sends a step to an OpenAI-compatible endpoint. The provider layer builds the request. The answer is read here, because
  * every step of most servers passes through: that layer sends each chunk through four web streams and two checks of its
- * schema, which took a fifth of all processor time of a text run.
+ * schema, which took more processor time than anything else in a text run.
  */
 import type { IncomingMessage } from 'node:http';
 import { version } from '../../basics/version.ts';
