@@ -1,5 +1,5 @@
 /**
- * `fetch` as a `requestPatiently`, for the SDKs of model providers and for MCP servers.
+ * `requestPatiently` in the form of `fetch`, for the SDKs of model providers and for MCP servers.
  *
  * It is not a general fetch: a string body, redirects left to the caller (an API that redirects a POST is a wrong
  * base URL), no compression.

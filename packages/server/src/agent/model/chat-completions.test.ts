@@ -104,6 +104,11 @@ test('any status of success will do', async () => {
   expect((await collect(server.model, { prompt: 'x' })).text).toBe('abc');
 });
 
+test('a stream may have the type of JSON', async () => {
+  await using server = await serve(json('200 OK', TEXT + STOP + DONE));
+  expect((await collect(server.model, { prompt: 'x' })).text).toBe('abc');
+});
+
 test('the step ends although the server keeps the response open after its last chunk', async () => {
   await using server = await serve(closed(STREAM, TEXT + STOP + DONE), () => {});
   const { text, finish } = await collect(server.model, { prompt: 'x' });

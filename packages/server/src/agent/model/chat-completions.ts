@@ -54,19 +54,25 @@ export async function chatCompletions(options: ChatCompletionsOptions): Promise<
     });
     // Whoever iterates gets the error. Nobody does after the step has ended, and then it must not be thrown.
     response.setEncoding('utf8').on('error', () => {});
-    const { statusCode = 500, headers: about } = response;
+    const { statusCode = 500 } = response;
     if (statusCode < 200 || statusCode > 299) throw await toRefusal(response);
-    if (about['content-type']?.startsWith('application/json')) throw toProblem(await readText(response));
     return readAnswer(response, new ChatReader(optionsKey, createTracker), url.href);
   };
 }
 
 async function* readAnswer(response: IncomingMessage, reader: ChatReader, url: string): PartGroups {
   let timer: NodeJS.Timeout | undefined;
+  let begun = false;
+  let json: string | undefined;
   try {
-    for await (const text of response) {
-      if (reader.isDone) continue;
-      yield reader.read(text as string);
+    for await (const piece of response) {
+      const text = piece as string;
+      // By its first character, because some servers give a stream the type of JSON. No line of a stream begins so.
+      if (!begun && text.trimStart().startsWith('{')) json = '';
+      begun = true;
+      if (json !== undefined && json.length < MAX_TEXT_CHARS) json += text;
+      if (reader.isDone || json !== undefined) continue;
+      yield reader.read(text);
       if (reader.isDone) timer = setTimeout(() => response.destroy(), AFTER_DONE_MS);
     }
   } catch (cause) {
@@ -76,6 +82,7 @@ async function* readAnswer(response: IncomingMessage, reader: ChatReader, url: s
   } finally {
     clearTimeout(timer);
   }
+  if (json !== undefined) throw toProblem(json);
   yield reader.end();
 }
 

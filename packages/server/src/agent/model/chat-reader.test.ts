@@ -48,7 +48,7 @@ async function readByProviderLayer(stream: string): Promise<LanguageModelV4Strea
   return parts;
 }
 
-/** What a step is made of, whatever the groups and ids were. */
+/** The content and the end of a step, without its grouping and the ids of its blocks. */
 function essence(parts: readonly LanguageModelV4StreamPart[]): unknown[] {
   const found: unknown[] = [];
   let open: { kind: string; text: string } | undefined;

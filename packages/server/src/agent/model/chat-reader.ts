@@ -45,7 +45,7 @@ interface Delta {
   tool_calls?: unknown;
 }
 
-/** What a server may send instead of one of these is checked where it is used. */
+/** An object of JSON. Each field is checked where it is used. */
 type Json = Record<string, unknown>;
 
 /** A chunk that is longer than this is none: no model writes so much at once. */
