@@ -33,7 +33,8 @@ export interface AgentRun {
   readonly model: Model;
   /** Undefined where it is not known. */
   readonly price?: Price | undefined;
-  readonly tools: ToolSet;
+  /** The present tools: the client may send others along with its outputs. */
+  tools(): ToolSet;
   readonly gate: Gate;
   readonly limits: Limits;
   readonly systemPrompt: string;

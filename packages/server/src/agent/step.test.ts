@@ -36,7 +36,7 @@ function agentRun(
   const run: AgentRun = {
     progress,
     model,
-    tools: new ToolSet([]),
+    tools: () => new ToolSet([]),
     gate: () => ({ kind: 'allow' }),
     systemPrompt: 'be good',
     signal: new AbortController().signal,

@@ -92,8 +92,8 @@ interface Attempt {
 }
 
 async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise<Attempt> {
-  const watchdog = new Watchdog(run.limits.modelIdleMs);
-  const signal = AbortSignal.any([run.signal, watchdog.signal]);
+  const watchdog = new Watchdog(run.limits.modelIdleMs, run.signal);
+  const { signal } = watchdog;
   const deltas = new DeltaBuffer(async (delta) => {
     shown.anything = true;
     await run.append(deltaRecord(delta));
@@ -123,7 +123,7 @@ async function attemptStep(run: AgentRun, shown: { anything: boolean }): Promise
     if (isShown) deltas.push(filter.end());
     return { finish, rest: await deltas.takeRest() };
   } catch (error) {
-    const reason = watchdog.signal.aborted && !run.signal.aborted ? watchdog.signal.reason : error;
+    const reason = signal.aborted && !run.signal.aborted ? signal.reason : error;
     await deltas.flush();
     throw reason;
   } finally {
@@ -141,7 +141,7 @@ function stepRequest(run: AgentRun, signal: AbortSignal): StepRequest {
   const choice = isFirst && client !== undefined && client.choice !== 'auto' ? client.choice : undefined;
   return {
     messages: stepMessages(run),
-    tools: choice === undefined ? run.tools.definitions : run.tools.clientDefinitions,
+    tools: choice === undefined ? run.tools().definitions : run.tools().clientDefinitions,
     ...(choice === undefined ? {} : { toolChoice: choice }),
     ...(client?.parallel === false ? { parallelToolCalls: false } : {}),
     ...(settings === undefined ? {} : { settings }),
@@ -180,12 +180,20 @@ function pauseMs(attempt: number, retryAfterMs: number | undefined): number {
   return Math.min(RETRY_AFTER_MAX_MS, retryAfterMs + backoff / 2);
 }
 
-/** Aborts when it was not touched for a while, as when a provider's connection dies silently. */
+/**
+ * Aborts when it was not touched for a while, as when a provider's connection dies silently, and with the other signal. It is
+ * not `AbortSignal.any`, which keeps whatever listens to it in memory until the next major collection of garbage.
+ */
 class Watchdog {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
+  readonly #other: AbortSignal;
+  readonly #abort = () => this.#controller.abort(this.#other.reason);
 
-  constructor(idleMs: number) {
+  constructor(idleMs: number, other: AbortSignal) {
+    this.#other = other;
+    if (other.aborted) this.#abort();
+    else other.addEventListener('abort', this.#abort, { once: true });
     this.#timer = setTimeout(() => {
       const message = `The model was silent for ${Math.round(idleMs / 1000)} s`;
       this.#controller.abort(new ModelError('provider_unavailable', message, { retryable: true }));
@@ -202,5 +210,6 @@ class Watchdog {
 
   stop(): void {
     clearTimeout(this.#timer);
+    this.#other.removeEventListener('abort', this.#abort);
   }
 }

@@ -136,13 +136,14 @@ function agentRun(options: {
     for (const record of stored) progress.apply(record);
     return stored;
   };
+  const toolSet = new ToolSet(
+    Object.entries(options.tools).map(([name, execute]) => tool(name, execute)),
+    options.further,
+  );
   const run: AgentRun = {
     progress,
     model: { name: 'none', streamStep: () => expect.unreachable('no model is asked') },
-    tools: new ToolSet(
-      Object.entries(options.tools).map(([name, execute]) => tool(name, execute)),
-      options.further,
-    ),
+    tools: () => toolSet,
     gate: ({ command, question }) => {
       if (question !== undefined) return { kind: 'ask', keys: [question.key] };
       return command === options.gated ? { kind: 'ask', keys: ['danger'] } : { kind: 'allow' };

@@ -136,7 +136,7 @@ async function tellWaiting(run: AgentRun, open: readonly ToolCallProgress[]): Pr
 async function waitForClient(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
   const untilMs = Math.min(...open.map(({ expiresAt = 0 }) => expiresAt));
   const leftMs = untilMs - run.now();
-  const holdsProcesses = run.tools.lostInRestart(run.progress.callsBefore()).length > 0;
+  const holdsProcesses = run.tools().lostInRestart(run.progress.callsBefore()).length > 0;
   if (leftMs <= 0) await giveUp(run, open);
   else if (holdsProcesses) await nextChange(run, leftMs);
   else throw new Parked(untilMs);
@@ -164,7 +164,7 @@ function answered(run: AgentRun, call: ToolCallProgress): NewRecord {
 function plan(run: AgentRun, progress: ToolCallProgress): Planned {
   const { id, tool, arguments: json } = progress.call;
   try {
-    const prepared = run.tools.prepare(tool, json, () => run.progress.callsBefore(id));
+    const prepared = run.tools().prepare(tool, json, () => run.progress.callsBefore(id));
     const verdict: Verdict = 'client' in prepared ? { kind: 'allow' } : run.gate(prepared);
     return { progress, prepared, verdict };
   } catch (error) {

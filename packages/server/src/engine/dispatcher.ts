@@ -15,6 +15,7 @@
  */
 import { Handover } from '../agent/agent-run.ts';
 import { atMost } from '../basics/at-most.ts';
+import { TransientMap } from '../basics/transient-map.ts';
 import { type Claim, LeaseLostError } from '../journal/journal.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
@@ -36,7 +37,7 @@ export interface DispatcherOptions {
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #workers = new Map<string, RunWorker>();
+  readonly #workers = new TransientMap<RunWorker>();
   readonly #draining = new AbortController();
   #unwatch = (): void => {};
   #poll: NodeJS.Timeout | undefined;
@@ -73,7 +74,7 @@ export class Dispatcher {
   }
 
   get waitingForApproval(): number {
-    return [...this.#workers.values()].filter((worker) => worker.waitsForApproval).length;
+    return this.#workers.values().filter((worker) => worker.waitsForApproval).length;
   }
 
   /**
@@ -157,7 +158,7 @@ export class Dispatcher {
   async #renew(): Promise<void> {
     const { dependencies, worker, leaseMs } = this.#options;
     const { journal, now } = dependencies;
-    const claims = [...this.#workers.values()].map(({ claim: { runId, epoch } }) => ({ runId, epoch }));
+    const claims = this.#workers.values().map(({ claim: { runId, epoch } }) => ({ runId, epoch }));
     const startedAt = now();
     try {
       const lost = await journal.renew(worker, claims, leaseMs);
@@ -188,6 +189,6 @@ export class Dispatcher {
   }
 
   async #allDone(limitMs: number): Promise<void> {
-    await atMost(limitMs, Promise.all([...this.#workers.values()].map((worker) => worker.done)));
+    await atMost(limitMs, Promise.all(this.#workers.values().map((worker) => worker.done)));
   }
 }

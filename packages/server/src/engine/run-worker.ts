@@ -345,17 +345,13 @@ export class RunWorker {
   #agentRun({ tools, workspace }: Toolbox): AgentRun {
     const { model, price, gate, limits, systemPrompt, journal, secrets, report, now } = this.#deps;
     const { run } = this.claim;
-    const worker = this;
-    const withClientTools = this.#clientToolsOver(tools);
+    // Without accessors: an object literal with them has a hidden class of its own, which keeps the whole run in memory until
+    // the next major collection of garbage.
     return {
-      get progress() {
-        return worker.#progress;
-      },
+      progress: this.#progress,
       model,
       price,
-      get tools() {
-        return withClientTools();
-      },
+      tools: this.#clientToolsOver(tools),
       gate: gate(this.#files.mounted !== undefined),
       limits,
       systemPrompt,

@@ -14,6 +14,7 @@
  * before the flush would already be over. The last event of a run waits for no window, because nothing can join it.
  */
 import { isTerminalEvent } from '@talaria/protocol';
+import { TransientMap } from '../basics/transient-map.ts';
 import type { Journal, StoredEvent } from './journal.ts';
 
 const WINDOW_MS = 5;
@@ -36,7 +37,7 @@ type Source = Pick<Journal, 'readEvents' | 'watchEvents'>;
 
 export class Feeds {
   readonly #journal: Source;
-  readonly #feeds = new Map<string, Feed>();
+  readonly #feeds = new TransientMap<Feed>();
   readonly #turns = new Turns();
 
   constructor(journal: Source) {

@@ -1,4 +1,5 @@
 import type { EventName } from '@talaria/protocol';
+import { TransientMap } from '../basics/transient-map.ts';
 import type { StoredEvent } from './journal.ts';
 import type { LogRecord } from './records.ts';
 
@@ -10,8 +11,8 @@ export type EventListener = (ended: boolean, events?: readonly StoredEvent[]) =>
 
 /** Who is woken for what, in this process. Listeners run in the caller's turn and must not throw. */
 export class Wakeups {
-  readonly #events = new Map<string, Set<EventListener>>();
-  readonly #posts = new Map<string, Set<() => void>>();
+  readonly #events = new TransientMap<Set<EventListener>>();
+  readonly #posts = new TransientMap<Set<() => void>>();
   readonly #queue = new Set<() => void>();
   readonly #jobs = new Set<() => void>();
   readonly #outbox = new Set<() => void>();
@@ -75,7 +76,7 @@ function toEvent({ seq, event, at, public: payload }: LogRecord): StoredEvent[] 
 }
 
 function watch<A extends unknown[]>(
-  watchers: Map<string, Set<(...args: A) => void>>,
+  watchers: TransientMap<Set<(...args: A) => void>>,
   runId: string,
   listener: (...args: A) => void,
 ): () => void {

@@ -25,6 +25,7 @@ import { todo } from '../agent/tools/todo.ts';
 import { type Tool, ToolSet } from '../agent/tools/tool.ts';
 import type { Check } from '../basics/check.ts';
 import type { Log } from '../basics/log.ts';
+import { TransientMap } from '../basics/transient-map.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { CheckpointMaker } from '../checkpoints/checkpoint-maker.ts';
 import { LostSlots } from '../checkpoints/lost-slots.ts';
@@ -79,7 +80,7 @@ export class Workbench {
   readonly #mcp: McpServers;
   readonly #mounts: DirectoryMounts;
   /** The runs that are worked on here. */
-  readonly #worked = new Map<string, RunWorkspace>();
+  readonly #worked = new TransientMap<RunWorkspace>();
 
   static async make(config: Config, options: WorkbenchOptions): Promise<Workbench> {
     const { secrets, log } = options;

@@ -22,7 +22,7 @@ export function stepMessages(run: AgentRun): Message[] {
 export async function fitContext(run: AgentRun): Promise<void> {
   const { contextTokens } = run.limits;
   if (contextTokens === 0) return;
-  const fixed = tokensOf([systemMessage(run)]) + sum(run.tools.definitions.map(toolTokens));
+  const fixed = tokensOf([systemMessage(run)]) + sum(run.tools().definitions.map(toolTokens));
   const conversation = run.progress.conversation();
   if (fixed + tokensOf(afterCut(conversation, run.progress.cut)) <= contextTokens) return;
   await cutTo(run, contextTokens * FILLED_AFTER_CUT - fixed);

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
+import { NumberedItems } from '../../basics/numbered-items.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
 /** Together less than the ten seconds of silence that the contract allows. */
@@ -24,7 +25,7 @@ export interface OpenStream<Batch, Cursor> extends Omit<EventStreamOptions<Batch
 
 export class EventStreams {
   readonly #bufferBytes: number;
-  readonly #streams = new Set<Pick<EventStream<unknown, unknown>, 'keepAlive' | 'fail'>>();
+  readonly #streams = new NumberedItems<Pick<EventStream<unknown, unknown>, 'keepAlive' | 'fail'>>();
   readonly #timer = setInterval(() => {
     for (const stream of this.#streams) stream.keepAlive(SILENT_MS);
   }, CHECK_MS);
@@ -47,8 +48,8 @@ export class EventStreams {
       stream.end();
       return;
     }
-    this.#streams.add(stream);
-    response.on('close', () => this.#streams.delete(stream));
+    const number = this.#streams.add(stream);
+    response.on('close', () => this.#streams.remove(number));
     // A pipelined request waits until the responses before it are sent: nothing is read for it that could not be sent.
     if (response.socket === null) response.once('socket', () => stream.start());
     else stream.start();

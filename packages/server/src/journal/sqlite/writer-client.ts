@@ -1,6 +1,7 @@
 /** The journal's side of the writer thread: turns calls into messages and their answers into promises. */
 import type { Worker } from 'node:worker_threads';
 import { TalariaError } from '@talaria/protocol';
+import { NumberedItems } from '../../basics/numbered-items.ts';
 import type { Report } from '../../telemetry/facts.ts';
 import type { QueueDepth, StoreHealth } from '../journal.ts';
 import {
@@ -35,7 +36,7 @@ export class WriterClient {
   readonly #threads: WriterThreads;
   readonly #now: () => number;
   readonly #report: Report;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new NumberedItems<Pending>();
   /** Resolves when the thread has closed the database, or is gone itself. */
   readonly #ended = Promise.withResolvers<{ exited: boolean }>();
   readonly #onMessage = (message: FromWriter) => this.#receive(message);
@@ -45,7 +46,6 @@ export class WriterClient {
   #mark = 0;
   #lastError: StoreHealth['lastError'] = null;
   #outbox: WriteRequest[] = [];
-  #nextId = 0;
   #gone: Error | undefined;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -108,8 +108,7 @@ export class WriterClient {
   #ask(request: Parameters<Ask>[0]): Promise<unknown> {
     if (this.#gone !== undefined) return Promise.reject(this.#gone);
     return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      this.#pending.set(id, { resolve, reject });
+      const id = this.#pending.add({ resolve, reject });
       this.#outbox.push({ id, ...request, now: this.#now() });
       // One message per turn of the event loop: a message costs more than what is in it.
       if (this.#outbox.length === 1) setImmediate(() => this.#flush());
@@ -150,8 +149,7 @@ export class WriterClient {
     if (message.type === 'ready') return;
     this.#report({ fact: 'journal.commit', ...message.commit });
     for (const response of message.responses) {
-      const pending = this.#pending.get(response.id);
-      this.#pending.delete(response.id);
+      const pending = this.#pending.remove(response.id);
       if (pending === undefined) continue;
       if ('error' in response) pending.reject(this.#toError(response.error));
       else pending.resolve(response.value);
@@ -172,7 +170,6 @@ export class WriterClient {
     if (!this.#closing) this.#remember(error.message);
     if (this.#gone === undefined && !this.#closing) this.#onFatal(error);
     this.#gone ??= error;
-    for (const pending of this.#pending.values()) pending.reject(this.#gone);
-    this.#pending.clear();
+    for (const pending of this.#pending.removeAll()) pending.reject(this.#gone);
   }
 }
