@@ -29,15 +29,9 @@ import { reachSocket, SOCKET_NAME } from '../container-socket.ts';
 import { reachByRelay } from '../relay/reach-by-relay.ts';
 import type { ContainerServerConfig } from '../server/main.ts';
 import { SERVER_PROGRAM } from '../server-program.ts';
+import { bundledServer } from './bundled-server.ts';
 
 const LOOK_EVERY_MS = 5;
-/** A third of what a start costs else. Not by the variable itself: commands find the environment of their container in theirs. */
-const { NODE_COMPILE_CACHE } = process.env;
-const KEEP_COMPILED_CODE = `data:text/javascript,
-  import { enableCompileCache } from 'node:module';
-  enableCompileCache(${JSON.stringify(NODE_COMPILE_CACHE)});`;
-const NODE_OPTIONS = NODE_COMPILE_CACHE === undefined ? [] : ['--import', KEEP_COMPILED_CODE];
-
 interface Record {
   token: string;
   labels: ListedContainer['labels'];
@@ -85,17 +79,17 @@ export class ProcessDriver implements ContainerDriver {
       multiplexed: this.#reachedBy === 'relay',
       version: SERVER_PROGRAM.version,
     };
-    const child = runProgram(runDir, ['ignore', 'pipe', 'pipe'], JSON.stringify(config));
+    const child = await runProgram(runDir, ['ignore', 'pipe', 'pipe'], JSON.stringify(config));
     this.#listen(name, child);
     const token = livingTokens().find((each) => each.startsWith(`${child.pid}-`)) ?? '0-0';
     await writeFile(this.#at(name, 'container'), JSON.stringify({ token, labels } satisfies Record));
     return name;
   }
 
-  reach(request: ContainerRequest, signal: AbortSignal): Promise<Reached> {
+  async reach(request: ContainerRequest, signal: AbortSignal): Promise<Reached> {
     const { runDir } = this.#placesOf(request);
     if (this.#reachedBy === 'socket') return reachSocket(runDir, signal);
-    const { stdin, stdout } = runProgram(runDir, ['pipe', 'pipe', 'inherit'], 'relay', SOCKET_NAME);
+    const { stdin, stdout } = await runProgram(runDir, ['pipe', 'pipe', 'inherit'], 'relay', SOCKET_NAME);
     if (!stdin || !stdout) throw new Error('the relay has no streams');
     return reachByRelay(Duplex.from({ readable: stdout, writable: stdin }), signal);
   }
@@ -164,9 +158,8 @@ export class ProcessDriver implements ContainerDriver {
 }
 
 /** In the directory of the socket, whose path may have 107 bytes. */
-function runProgram(runDir: string, stdio: StdioOptions, ...args: string[]): ChildProcess {
-  const entry = join(SERVER_PROGRAM.packageDir, SERVER_PROGRAM.entry);
-  return spawn(SERVER_PROGRAM.nodePath, [...NODE_OPTIONS, entry, ...args], {
+async function runProgram(runDir: string, stdio: StdioOptions, ...args: string[]): Promise<ChildProcess> {
+  return spawn(SERVER_PROGRAM.nodePath, [await bundledServer(), ...args], {
     cwd: runDir,
     env: { PATH: SYSTEM_PATH },
     stdio,
