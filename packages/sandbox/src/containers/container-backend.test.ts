@@ -1,11 +1,12 @@
 /** What happens to slots and workspaces when a container dies, on containers that are processes. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../backend.ts';
 import { ContainerBackend } from './container-backend.ts';
 import type { ContainerRequest } from './container-driver.ts';
@@ -45,18 +46,28 @@ async function start(
   };
 }
 
+type Place = ProcessDriverOptions['workspacesOn'];
+const shared = new Map<Place, Promise<Fixture>>();
+
+/** A backend for the tests that can work beside what others left: each start of one takes a container. */
+function sharedBackend(workspacesOn: Place): Promise<Fixture> {
+  const fixture = shared.get(workspacesOn) ?? start({ workspacesOn });
+  shared.set(workspacesOn, fixture);
+  return fixture;
+}
+
+afterAll(async () => {
+  for (const fixture of shared.values()) await (await fixture)[Symbol.asyncDispose]();
+  shared.clear();
+});
+
 describe('a container that dies', () => {
-  test.each([
-    ['keeps a workspace on the host', 'host', 'socket', 'kept', 'saved\nnew\n'],
-    ['takes along what was changed in a workspace of its own', 'container', 'socket', 'reverted', 'saved\n'],
-    ['is noticed also behind a relay', 'container', 'relay', 'reverted', 'saved\n'],
-  ] as const)('%s', async (_, workspacesOn, reachedBy, files, left) => {
-    await using fixture = await start({ workspacesOn, reachedBy });
-    const { backend, driver, bash } = fixture;
-    const before = await backend.acquire('run');
+  const dies = async ({ backend, driver, bash }: Fixture, files: 'kept' | 'reverted', left: string) => {
+    const run = randomUUID();
+    const before = await backend.acquire(run);
     await bash(before, 'echo saved > note');
     await backend.release(before);
-    const slot = await backend.acquire('run');
+    const slot = await backend.acquire(run);
     await bash(slot, 'echo new >> note');
     const running = bash(slot, 'sleep 60');
     await expect.poll(() => slot.state).toBe('executing');
@@ -65,98 +76,93 @@ describe('a container that dies', () => {
     expect(await running).toMatchObject(gone);
     expect(await bash(slot, 'true')).toMatchObject(gone);
     await backend.release(slot);
-    const again = await backend.acquire('run');
+    const again = await backend.acquire(run);
     expect(again.containerId).not.toBe(slot.containerId);
     expect((await bash(again, 'cat note')).output).toBe(left);
+    await backend.release(again);
+  };
+
+  test('keeps a workspace on the host', async () => {
+    await dies(await sharedBackend('host'), 'kept', 'saved\nnew\n');
+  });
+
+  test('takes along what was changed in a workspace of its own, and is noticed behind a relay', async () => {
+    await using fixture = await start({ workspacesOn: 'container', reachedBy: 'relay' });
+    await dies(fixture, 'reverted', 'saved\n');
+  });
+
+  test('does so, too, if its socket can be reached', { tags: ['soak'] }, async () => {
+    await dies(await sharedBackend('container'), 'reverted', 'saved\n');
   });
 });
 
 describe('a workspace in a container', () => {
   /** A slot with files that are not saved, and the same files as they were before. */
-  async function unsaved({ backend, bash }: Fixture): Promise<Slot> {
-    const before = await backend.acquire('run');
+  async function unsaved({ backend, bash }: Fixture, run: string): Promise<Slot> {
+    const before = await backend.acquire(run);
     await bash(before, 'echo saved > note');
     await backend.release(before);
-    const slot = await backend.acquire('run');
+    const slot = await backend.acquire(run);
     await bash(slot, 'echo new >> note');
     return slot;
   }
 
-  test('is reverted when the container dies, and cannot be captured, until it is restored', async () => {
-    await using fixture = await start({ workspacesOn: 'container' });
-    const { backend, driver, bash } = fixture;
-    const slot = await unsaved(fixture);
-    const snapshot = await backend.snapshotWorkspace('run');
-    assert(snapshot);
-    const checkpoint = await buffer(snapshot);
-    expect(await backend.isReverted('run')).toBe(false);
-    expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 1 });
-    await driver.crash(slot.containerId);
-    await expect.poll(() => backend.isReverted('run')).toBe(true);
-    await expect(backend.captureWorkspace('run')).rejects.toMatchObject({ code: 'workspace_reverted' });
-    await backend.release(slot);
-    // It waits for the end of the container, which could still hold the workspace.
-    await backend.restoreWorkspace('run', Readable.from([checkpoint]));
-    expect(await backend.isReverted('run')).toBe(false);
-    expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 1 });
-    const again = await backend.acquire('run');
-    expect((await bash(again, 'cat note')).output).toBe('saved\nnew\n');
-    await backend.release(again);
-    expect(await backend.isReverted('run')).toBe(false);
-  });
-
-  test.each(['with', 'without'])(
-    'that was captured is not read from what its dead container left: %s older files',
-    async (older) => {
-      await using fixture = await start({ workspacesOn: 'container' });
+  test.each([
+    ['with', 'saved\nnew\n'],
+    ['without', 'new\n'],
+  ])(
+    'is reverted when the container dies, and not read, written or captured until it is restored: %s older files',
+    async (older, restored) => {
+      const fixture = await sharedBackend('container');
       const { backend, driver, bash } = fixture;
-      const slot = older === 'with' ? await unsaved(fixture) : await backend.acquire('run');
-      await bash(slot, 'truncate -s 50M large; echo new >> note');
-      expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 2 });
-      const reading = backend.readFiles('run', [{ path: 'large' }, { path: 'note' }]);
+      const run = randomUUID();
+      const slot = older === 'with' ? await unsaved(fixture, run) : await backend.acquire(run);
+      if (older === 'without') await bash(slot, 'echo new > note');
+      const checkpoint = await buffer((await backend.snapshotWorkspace(run))!);
+      await bash(slot, 'truncate -s 50M large');
+      expect(await backend.isReverted(run)).toBe(false);
+      expect(await backend.captureWorkspace(run)).toMatchObject({ entries: 2 });
+      const reading = backend.readFiles(run, [{ path: 'large' }, { path: 'note' }]);
       const first = await reading.next();
       assert(!first.done);
+
       await driver.crash(slot.containerId);
       const rest = async () => {
         for await (const _ of first.value.content());
         await reading.next();
       };
       await expect(rest()).rejects.toMatchObject({ code: 'artifact_changed' });
-      await expect.poll(() => backend.isReverted('run')).toBe(true);
+      await expect.poll(() => backend.isReverted(run)).toBe(true);
       const reverted = { code: 'workspace_reverted' };
-      await expect(backend.readFiles('run', [{ path: 'note' }]).next()).rejects.toMatchObject(reverted);
+      const read = () => backend.readFiles(run, [{ path: 'note' }]).next();
+      await expect(read()).rejects.toMatchObject(reverted);
+      await expect(backend.captureWorkspace(run)).rejects.toMatchObject(reverted);
       await backend.release(slot);
-      await expect(backend.readFiles('run', [{ path: 'note' }]).next()).rejects.toMatchObject(reverted);
-      await expect(backend.captureWorkspace('run')).rejects.toMatchObject(reverted);
-    },
-  );
-
-  test.each(['with', 'without'])(
-    'takes no file while it is reverted, and stays reverted: %s older files',
-    async (older) => {
-      await using fixture = await start({ workspacesOn: 'container' });
-      const { backend, driver, bash } = fixture;
-      const slot = older === 'with' ? await unsaved(fixture) : await backend.acquire('run');
-      await bash(slot, 'echo new >> note');
-      const checkpoint = await buffer((await backend.snapshotWorkspace('run'))!);
-      await driver.crash(slot.containerId);
-      await expect.poll(() => backend.isReverted('run')).toBe(true);
-      await backend.release(slot);
+      await expect(read()).rejects.toMatchObject(reverted);
+      await expect(backend.captureWorkspace(run)).rejects.toMatchObject(reverted);
       const write = async () => {
-        const writer = await backend.openWriter('run', { create: true });
+        const writer = await backend.openWriter(run, { create: true });
         return writer?.write('sent', Readable.from([Buffer.from('sent')]));
       };
-      await expect(write()).rejects.toMatchObject({ code: 'workspace_reverted' });
-      expect(await backend.isReverted('run')).toBe(true);
-      await backend.restoreWorkspace('run', Readable.from([checkpoint]));
+      await expect(write()).rejects.toMatchObject(reverted);
+      expect(await backend.isReverted(run)).toBe(true);
+
+      // It waits for the end of the container, which could still hold the workspace.
+      await backend.restoreWorkspace(run, Readable.from([checkpoint]));
+      expect(await backend.isReverted(run)).toBe(false);
+      expect(await backend.captureWorkspace(run)).toMatchObject({ entries: 1 });
       expect(await write()).toMatchObject({ path: 'sent', isNew: true });
-      expect(await backend.captureWorkspace('run')).toMatchObject({ entries: 2 });
+      expect(await backend.captureWorkspace(run)).toMatchObject({ entries: 2 });
+      const again = await backend.acquire(run);
+      expect((await bash(again, 'cat note')).output).toBe(restored);
+      await backend.release(again);
+      expect(await backend.isReverted(run)).toBe(false);
     },
   );
 
   test('is reverted for the next process after this one was killed', async () => {
     await using fixture = await start({ workspacesOn: 'container' });
-    await unsaved(fixture);
+    await unsaved(fixture, 'run');
     await fixture.backend.acquire('new');
     // A killed process leaves its directory as it is, so the next one starts on a copy of it.
     const copy = join(fixture.base, 'copy');
@@ -164,7 +170,7 @@ describe('a workspace in a container', () => {
     const filter = (path: string) => path !== ofProcess;
     await cp(join(fixture.base, 'workspaces'), copy, { recursive: true, filter });
     const driver = new ProcessDriver({ dir: join(fixture.base, 'other'), workspacesOn: 'container' });
-    const next = new ContainerBackend(driver, { workspacesDir: copy });
+    const next = new ContainerBackend(driver, { workspacesDir: copy, warmSlots: 0 });
     await next.start();
     onTestFinished(() => next.stop());
     expect(await next.isReverted('run')).toBe(true);
@@ -198,27 +204,30 @@ describe('a workspace in a container', () => {
   });
 
   test('of nobody is never missed', async () => {
-    await using fixture = await start({ workspacesOn: 'container' });
-    await fixture.backend.acquire();
-    expect(await readdir(join(fixture.base, 'workspaces/.sandbox/away'))).toEqual([]);
+    const { backend, base } = await sharedBackend('container');
+    const away = () => readdir(join(base, 'workspaces/.sandbox/away'));
+    const before = await away();
+    const slot = await backend.acquire();
+    expect(await away()).toEqual(before);
+    await backend.release(slot);
   });
 });
 
 test('the server inside opens no debugger for a command that signals it', async () => {
-  await using fixture = await start({ workspacesOn: 'container' });
-  const { backend, driver, bash } = fixture;
-  const slot = await backend.acquire('run');
+  const { backend, driver, bash } = await sharedBackend('container');
+  const slot = await backend.acquire();
   await driver.signal(slot.containerId, 'SIGUSR1');
   expect((await bash(slot, 'echo alive')).output).toBe('alive\n');
   expect((await driver.examine(slot.containerId)).printed).toBe('');
+  await backend.release(slot);
 });
 
 test('files that are read from a container when it ends have changed, and nothing else failed', async () => {
-  await using fixture = await start({ workspacesOn: 'container' });
-  const { backend, driver, bash } = fixture;
-  const slot = await backend.acquire('run');
+  const { backend, driver, bash } = await sharedBackend('container');
+  const run = randomUUID();
+  const slot = await backend.acquire(run);
   await bash(slot, 'truncate -s 50M file');
-  const reader = await backend.openWorkspace('run');
+  const reader = await backend.openWorkspace(run);
   assert(reader);
   const archive = (await reader.archive('.', { format: 'tar' }))[Symbol.asyncIterator]();
   await using file = await reader.open('file');
@@ -237,14 +246,16 @@ describe('a backend that is stopped', () => {
   test.each(['host', 'container'] as const)(
     'leaves no container, and saves the workspaces on the %s',
     async (workspacesOn) => {
-      await using fixture = await start({ workspacesOn });
-      const slot = await fixture.backend.acquire('run');
-      await fixture.bash(slot, 'echo kept > note');
-      await fixture.backend.stop();
-      expect(await readdir(join(fixture.base, 'driver'))).toEqual([]);
-      await fixture.backend.start();
-      const again = await fixture.backend.acquire('run');
-      expect((await fixture.bash(again, 'cat note')).output).toBe('kept\n');
+      const { backend, base, bash } = await sharedBackend(workspacesOn);
+      const run = randomUUID();
+      const slot = await backend.acquire(run);
+      await bash(slot, 'echo kept > note');
+      await backend.stop();
+      expect(await readdir(join(base, 'driver'))).toEqual([]);
+      await backend.start();
+      const again = await backend.acquire(run);
+      expect((await bash(again, 'cat note')).output).toBe('kept\n');
+      await backend.release(again);
     },
   );
 });
@@ -263,7 +274,7 @@ test('a server with the same id on another machine keeps its containers, and wha
   await writeFile(path, JSON.stringify({ ...note, labels: { ...note.labels, ...elsewhere } }));
 
   const startCopy = async () => {
-    const second = new ContainerBackend(driver, { workspacesDir: copy });
+    const second = new ContainerBackend(driver, { workspacesDir: copy, warmSlots: 0 });
     await second.start();
     await second.stop();
   };
@@ -303,21 +314,24 @@ test('a start that is under way ends when the backend is stopped, and leaves no 
 });
 
 test('a call that is too large to be sent is refused, and the container lives', async () => {
-  await using fixture = await start({ workspacesOn: 'host' });
-  const { backend, bash } = fixture;
-  const slot = await backend.acquire('run');
+  const { backend, bash } = await sharedBackend('host');
+  const slot = await backend.acquire();
   const content = 'x'.repeat(MAX_FRAME_BYTES);
   const [result] = await backend.executeBatch([[slot, 'write_file', { path: 'large', content }]]);
   expect(result).toMatchObject({ success: false, metadata: { failure: 'invalid_request' } });
   expect(result?.error).toContain('is the most');
   expect((await bash(slot, 'ls; echo alive')).output).toBe('alive\n');
+  await backend.release(slot);
 });
 
 describe('without namespaces inside', () => {
   const noNesting = 'this driver has none';
 
-  test('a container is for one slot, and the workspace is still kept', async () => {
-    for (const workspacesOn of ['host', 'container'] as const) {
+  for (const workspacesOn of ['container', 'host'] as const) {
+    const tags = workspacesOn === 'host' ? ['soak'] : [];
+    test(`a container is for one slot, and a workspace on the ${workspacesOn} is kept`, {
+      tags,
+    }, async () => {
       await using fixture = await start({ workspacesOn, noNesting });
       const { backend, bash } = fixture;
       expect(backend.stats().isolation).toMatchObject({ kind: 'container' });
@@ -327,8 +341,8 @@ describe('without namespaces inside', () => {
       const again = await backend.acquire('run');
       expect(again.containerId).not.toBe(slot.containerId);
       expect((await bash(again, 'cat note')).output).toBe('kept\n');
-    }
-  });
+    });
+  }
 
   test('several slots in a container are refused', async () => {
     await expect(start({ workspacesOn: 'host', noNesting }, { slotsPerContainer: 2 })).rejects.toMatchObject({
