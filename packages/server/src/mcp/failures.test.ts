@@ -47,7 +47,7 @@ describe('a server that dies', () => {
     expect((await failed()).reason).toBe('ended with exit code 0');
   });
 
-  test.each(['session', 'stateless'] as const)('over HTTP, %s, in the middle of a call', async (kind) => {
+  const diesInACall = async (kind: 'session' | 'stateless') => {
     const file = join(temporaryDirectory(), 'file');
     const start = async (port = 0) => {
       const { command, args } = program('http-server', kind, String(port));
@@ -69,7 +69,13 @@ describe('a server that dies', () => {
     await start(Number(new URL(first.url).port));
     await ready();
     expect((await call('mcp__example__echo', { text: 'back' })).output).toBe('back');
-  });
+  };
+
+  test('over HTTP in the middle of a call', () => diesInACall('session'));
+
+  test('over HTTP without sessions in the middle of a call', { tags: ['soak'] }, () =>
+    diesInACall('stateless'),
+  );
 
   test('over HTTP and is back before anyone noticed: the call did not happen, and a new session begins', async () => {
     const server = await httpServer('session');

@@ -16,8 +16,8 @@ const WAYS: [string, () => Promise<Record<string, unknown>>][] = [
   ['HTTP that speaks the newer protocol alone', async () => ({ url: (await httpServer('modern')).url })],
 ];
 
-describe.each(WAYS)('over %s', (_way, entry) => {
-  test('tools are listed, all pages of them, and called', async () => {
+describe.each(WAYS)('over %s', (way, entry) => {
+  test('tools are listed, all pages of them, and called; a call ends with its run, and the server is told', async () => {
     const { ready, servers, call } = startServers({ example: await entry() });
     const { tools, restarts } = await ready();
     expect(tools).toHaveLength(TOOLS);
@@ -40,9 +40,20 @@ describe.each(WAYS)('over %s', (_way, entry) => {
     const odd = tools.filter((name) => /who_am_i|much_too_long|a_tool/.test(name));
     expect(odd).toHaveLength(2);
     expect(await call(odd[1]!)).toEqual({ output: 'long', isError: false });
+
+    const file = join(temporaryDirectory(), 'file');
+    const stop = new AbortController();
+    const outcome = call('mcp__example__wait', { file }, stop.signal);
+    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+    stop.abort(new Error('stop'));
+    expect(await outcome).toEqual({ output: 'The call was stopped.', isError: true });
+    await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
+    expect((await call('mcp__example__echo', { text: 'on' })).output).toBe('on');
   });
 
-  test('a call that takes too long is given up and cancelled', async () => {
+  // A server is told in the same way that a call was stopped.
+  const tags = ['a child process', 'HTTP with sessions'].includes(way) ? [] : ['soak'];
+  test('a call that takes too long is given up and cancelled', { tags }, async () => {
     const file = join(temporaryDirectory(), 'file');
     const { ready, call, health } = startServers({ example: { ...(await entry()), timeout_seconds: 0.5 } });
     await ready();
@@ -53,19 +64,6 @@ describe.each(WAYS)('over %s', (_way, entry) => {
     );
     await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
     expect(health().status).toBe('ready');
-  });
-
-  test('a call ends with its run, and the server is told', async () => {
-    const file = join(temporaryDirectory(), 'file');
-    const { ready, call } = startServers({ example: await entry() });
-    await ready();
-    const stop = new AbortController();
-    const outcome = call('mcp__example__wait', { file }, stop.signal);
-    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
-    stop.abort(new Error('stop'));
-    expect(await outcome).toEqual({ output: 'The call was stopped.', isError: true });
-    await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
-    expect((await call('mcp__example__echo', { text: 'on' })).output).toBe('on');
   });
 });
 

@@ -16,7 +16,12 @@ import { McpServers } from '../mcp-servers.ts';
 const SUPPORT = new URL('../../../../../test/support/mcp/', import.meta.url);
 
 export function program(name: 'stdio-server' | 'broken-server' | 'http-server', ...args: string[]) {
-  return { command: process.execPath, args: [fileURLToPath(new URL(`${name}.ts`, SUPPORT)), ...args] };
+  return {
+    command: process.execPath,
+    args: [fileURLToPath(new URL(`${name}.ts`, SUPPORT)), ...args],
+    // With it, half the processor time of a start.
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '' },
+  };
 }
 
 export interface Running {
