@@ -12,10 +12,10 @@ import { LocalBackend } from './local-backend.ts';
 import { tagsOf, whyUnavailable } from './testing/why-unavailable.ts';
 
 const SIZES = [
-  { slots: 10, tags: [] },
+  { slots: 4, tags: [] },
   { slots: 50, tags: ['soak'] },
 ];
-const OTHERS_SLOTS = 3;
+const OTHERS_SLOTS = 2;
 /** Of testing/slot-holder.ts that have the seconds among their arguments: four in each slot, and itself. */
 const processesOf = (slots: number) => 4 * slots + 1;
 const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];

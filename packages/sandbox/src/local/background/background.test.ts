@@ -77,7 +77,7 @@ for (const isolation of KINDS) {
 
     test('many of them leave no descriptor and no zombie behind', async () => {
       const round = async () => {
-        const ids = await Promise.all(Array.from({ length: 16 }, () => start('cat')));
+        const ids = await Promise.all(Array.from({ length: 8 }, () => start('cat')));
         for (const [index, id] of ids.entries()) {
           if (index % 2) await call('process', { action: 'write', id, data: 'x', eof: true });
           else await call('process', { action: 'kill', id, signal: 'KILL' });

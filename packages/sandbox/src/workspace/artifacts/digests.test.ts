@@ -10,7 +10,7 @@ const directory = mkdtempSync(join(tmpdir(), 'talaria-digests-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const path = join(directory, 'file');
-const BYTES = 50_000_000;
+const BYTES = 20_000_000;
 writeFileSync(path, '');
 truncateSync(path, BYTES);
 const expected = createHash('sha256').update(readFileSync(path)).digest('hex');
