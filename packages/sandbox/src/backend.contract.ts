@@ -57,6 +57,11 @@ export interface ContractSize {
   /** Those of them that `npm test` runs; the others are soak tests. All of them by default. */
   testParts?: readonly ContractPart[] | undefined;
   /**
+   * Whether another backend, with the same code, shows in `npm test` what has nothing to do with the way to a slot or the
+   * place of its workspace. Here these are soak tests then.
+   */
+  wrapsAnother?: boolean;
+  /**
    * Whether `npm test` runs races between tools and commands; otherwise they are soak tests. The code that withstands them is
    * the same wherever workspaces are.
    */
@@ -67,7 +72,7 @@ export interface ContractSize {
   ownKernel?: boolean;
 }
 
-const RACE_MS = 300;
+const RACE_MS = 150;
 const LONG_RACE_MS = 1_500;
 /** On a busy machine a tool may find the file at its path only now and then. */
 const RACE_LIMIT_MS = 60_000;
@@ -87,6 +92,7 @@ export function describeBackendContract(
     testParts,
     notParts,
     races = true,
+    wrapsAnother = false,
   }: ContractSize = {},
 ): void {
   describe(`ToolBackend contract: ${name}`, () => {
@@ -160,6 +166,7 @@ export function describeBackendContract(
       call,
       bash,
       when,
+      sameEverywhere: wrapsAnother ? { tags: ['soak'] } : {},
       race(name, run) {
         if (races) test(name, () => runRace(run, RACE_MS));
         test(`${name}, for longer`, { tags: ['soak'] }, () => runRace(run, LONG_RACE_MS));

@@ -15,6 +15,7 @@ export function describeCaptures({
   backend,
   trajectory,
   when,
+  sameEverywhere,
   race,
   ownKernel,
   acquireAgain,
@@ -74,7 +75,7 @@ export function describeCaptures({
       ]);
     });
 
-    test('a later one lists what changed, even if the change is hidden', async () => {
+    test('a later one lists what changed, even if the change is hidden', sameEverywhere, async () => {
       await run('mkdir -p d/e; echo one > d/file; echo two > d/e/other; echo three > top; ln -s a link');
       const changes: [command: string, changed: string[], removed: string[]][] = [
         ['cat d/file; ls -lR', [], []],
@@ -98,7 +99,7 @@ export function describeCaptures({
       }
     });
 
-    test('changes right after a capture are seen', async () => {
+    test('changes right after a capture are seen', sameEverywhere, async () => {
       await run('echo 0 > file');
       let last = await capture();
       for (let i = 1; i < 20; i++) {

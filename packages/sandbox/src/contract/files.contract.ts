@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
-export function describeFiles({ call, bash, when, slot }: ContractTools): void {
+export function describeFiles({ call, bash, when, slot, sameEverywhere }: ContractTools): void {
   describe('files', when('files'), () => {
     test('a written file is read, by the tools and by commands', async () => {
       const content = 'first\nsecond ünï\n\nlast without end';
@@ -22,13 +22,13 @@ export function describeFiles({ call, bash, when, slot }: ContractTools): void {
       expect((await bash('echo two >> d/file && cat d/file && rm -r d')).output).toBe('one\ntwo\n');
     });
 
-    test('overwriting replaces the content and keeps the mode', async () => {
+    test('overwriting replaces the content and keeps the mode', sameEverywhere, async () => {
       await bash('echo old and longer > run.sh; chmod 750 run.sh');
       await call('write_file', { path: 'run.sh', content: 'echo new\n' });
       expect((await bash('cat run.sh; stat -c %a run.sh; ls -A')).output).toBe('echo new\n750\nrun.sh\n');
     });
 
-    test('a part of a file says which part it is and how much there is', async () => {
+    test('a part of a file says which part it is and how much there is', sameEverywhere, async () => {
       await bash('seq 1 100 > numbers');
       const result = await call('read_file', { path: 'numbers', offset: 10, limit: 3 });
       expect(result.success).toBe(true);
@@ -38,7 +38,7 @@ export function describeFiles({ call, bash, when, slot }: ContractTools): void {
       expect(result.metadata).toMatchObject({ truncated: true, total_bytes: 292 });
     });
 
-    test('a file over the limit is read to its end piece by piece', async () => {
+    test('a file over the limit is read to its end piece by piece', sameEverywhere, async () => {
       await bash('seq 1 20000 > numbers');
       const lines: string[] = [];
       for (let offset: number | undefined = 1; offset !== undefined; ) {
@@ -51,7 +51,7 @@ export function describeFiles({ call, bash, when, slot }: ContractTools): void {
       expect(lines).toEqual(Array.from({ length: 20_000 }, (_, index) => String(index + 1)));
     });
 
-    test('a binary file is reported as such, and not shown', async () => {
+    test('a binary file is reported as such, and not shown', sameEverywhere, async () => {
       await bash('printf "text first\\nthen\\0not\\n" > mixed');
       for (const window of [{}, { offset: 1, limit: 1 }]) {
         const result = await call('read_file', { path: 'mixed', ...window });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
-export function describeResults({ bash, when, slot, backend }: ContractTools): void {
+export function describeResults({ bash, when, slot, backend, sameEverywhere }: ContractTools): void {
   describe('results', when('results'), () => {
     test('a command that exits with 0 succeeds with its output', async () => {
       const result = await bash('echo hello');
@@ -31,7 +31,7 @@ export function describeResults({ bash, when, slot, backend }: ContractTools): v
       expect(await bash(command)).toMatchObject({ success: false, metadata: { exit_code, signal } });
     });
 
-    test.each(['exit 3', 'exit 128', 'exit 255'])('%s names no signal', async (command) => {
+    test.each(['exit 3', 'exit 128', 'exit 255'])('%s names no signal', sameEverywhere, async (command) => {
       const { metadata } = await bash(command);
       expect(metadata.exit_code).toBe(Number(command.slice(5)));
       expect(metadata).not.toHaveProperty('signal');
@@ -42,21 +42,25 @@ export function describeResults({ bash, when, slot, backend }: ContractTools): v
       expect(result.output).toBe([1, 2, 3, 4, 5].map((i) => `out${i}\nerr${i}\n`).join(''));
     });
 
-    test('/dev/stdout and /dev/stderr can be opened', async () => {
+    test('/dev/stdout and /dev/stderr can be opened', sameEverywhere, async () => {
       const result = await bash('echo a > /dev/stdout; echo b > /dev/stderr');
       expect(result).toMatchObject({ success: true, output: 'a\nb\n' });
     });
 
-    test('standard input is at its end', async () => {
+    test('standard input is at its end', sameEverywhere, async () => {
       expect(await bash('cat; read -r line; echo "[$line]"')).toMatchObject({ output: '[]\n' });
     });
 
-    test('a command may kill every process it can see, and still gets an answer', async () => {
-      // Where only a container isolates commands, they see the server in it, and its slot ends with it.
-      if (['none', 'container'].includes(backend().stats().isolation.kind)) return;
-      expect(await bash('sleep 60 & kill -KILL -1; kill -KILL $$')).toMatchObject({ success: false });
-      expect(await bash('echo alive')).toMatchObject({ success: true });
-    });
+    test(
+      'a command may kill every process it can see, and still gets an answer',
+      sameEverywhere,
+      async () => {
+        // Where only a container isolates commands, they see the server in it, and its slot ends with it.
+        if (['none', 'container'].includes(backend().stats().isolation.kind)) return;
+        expect(await bash('sleep 60 & kill -KILL -1; kill -KILL $$')).toMatchObject({ success: false });
+        expect(await bash('echo alive')).toMatchObject({ success: true });
+      },
+    );
 
     test('a command with a syntax error is a failed command', async () => {
       const result = await bash('if then');

@@ -86,7 +86,7 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
     });
 
     test('a huge line is shown by its start', async () => {
-      await bash('head -c 20000000 /dev/zero | tr "\\0" x > f; echo " end" >> f');
+      await bash('head -c 5000000 /dev/zero | tr "\\0" x > f; echo " end" >> f');
       const { success, output } = await search('x end$');
       expect(success).toBe(true);
       expect(output).toMatch(/^f:1:x{400}…\n\[1 match in 1 file\]$/);
@@ -101,10 +101,10 @@ export function describeSearchFiles({ call, bash, slot, when }: ContractTools): 
     });
 
     test('more results than are counted are reported as at least that many', async () => {
-      await bash('yes "a line that is found again and again" | head -n 1000000 > f');
+      await bash('yes "found $(printf %01000d 0)" | head -n 20000 > f');
       const { success, output, metadata } = await search('found', { limit: 5 });
       expect(success).toBe(true);
-      expect(output).toMatch(/\[matches 1 to 5 of at least \d{6} in 1 file; /);
+      expect(output).toMatch(/\[matches 1 to 5 of at least \d{5} in 1 file; /);
       expect(metadata.truncated).toBe(true);
     });
 

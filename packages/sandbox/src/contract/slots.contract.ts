@@ -7,6 +7,7 @@ export function describeSlots({
   call,
   bash,
   when,
+  sameEverywhere,
   ownKernel,
   slot,
   backend,
@@ -53,7 +54,7 @@ export function describeSlots({
       await Promise.all(slots.map((each) => backend().release(each, { resetWorkspace: true })));
     });
 
-    test.each([null, 5, {}])('%j is not a trajectory id', async (trajectoryId) => {
+    test.each([null, 5, {}])('%j is not a trajectory id', sameEverywhere, async (trajectoryId) => {
       await expect(backend().acquire(trajectoryId as never)).rejects.toMatchObject({
         code: 'invalid_request',
       });
@@ -113,7 +114,7 @@ export function describeSlots({
       expect(await call('bash', { command: 'echo ran' }, {}, next)).toMatchObject({ success: true });
     });
 
-    test('a reset leaves an empty workspace, whatever was in it', async () => {
+    test('a reset leaves an empty workspace, whatever was in it', sameEverywhere, async () => {
       const messy = [
         'mkdir -p d/e; echo x > d/e/f; chmod 0500 d/e; chmod 0000 d',
         'ln -s /etc link; mkfifo pipe; touch -- "-rf" "a b" .hidden',

@@ -11,7 +11,16 @@ import { type ContractTools, FIFOS_STAY_INSIDE } from '../testing/contract-tools
 const DESCRIBE = `find . -mindepth 1 ! -path './.talaria*' \\( -type l -printf '%P %y %l\\n' -o -printf '%P %y %m %TY%Tj%TH%TM%.6TS\\n' \\) | sort;
 find . -type f ! -path './.talaria*' -exec cksum {} + | sort`;
 
-export function describeSnapshots({ bash, call, backend, slot, when, race, ownKernel }: ContractTools): void {
+export function describeSnapshots({
+  bash,
+  call,
+  backend,
+  slot,
+  when,
+  sameEverywhere,
+  race,
+  ownKernel,
+}: ContractTools): void {
   /** A trajectory without a workspace yet, as on another machine. */
   let elsewhere: string;
   let restored: Slot | undefined;
@@ -70,14 +79,14 @@ export function describeSnapshots({ bash, call, backend, slot, when, race, ownKe
       await expect(restore(await take())).rejects.toMatchObject({ code: 'slot_held' });
     });
 
-    test('counts entries that cannot be stored', async ({ skip }) => {
+    test('counts entries that cannot be stored', sameEverywhere, async ({ skip }) => {
       skip(ownKernel, FIFOS_STAY_INSIDE);
       await run('echo kept > file; mkfifo pipe');
       expect(await restore(await take())).toEqual({ entries: 1, omitted: 1 });
       expect((await there('ls')).output).toBe('file\n');
     });
 
-    test('a damaged or incomplete one changes nothing', async () => {
+    test('a damaged or incomplete one changes nothing', sameEverywhere, async () => {
       await run('head -c 200000 /dev/urandom > file');
       await there('echo old > old');
       await backend().release(restored!);
@@ -92,7 +101,7 @@ export function describeSnapshots({ bash, call, backend, slot, when, race, ownKe
       expect((await there('ls')).output).toBe('old\n');
     });
 
-    test('an aborted restore changes nothing, nor does one whose source fails', async () => {
+    test('an aborted restore changes nothing, nor does one whose source fails', sameEverywhere, async () => {
       await run('head -c 200000 /dev/urandom > file');
       const snapshot = await take();
       async function* broken() {

@@ -12,8 +12,9 @@ const LANES_MAX = 20;
 /** Enough on a quiet machine for a command to start its processes; if it was not, the next ones get twice as long. */
 const TIMEOUT_S = 0.4;
 const TIMEOUT_MAX_S = 5;
-/** Three in a lane, ten for each way. */
-const FEW = 60;
+/** Three in a lane, four for each way. */
+const FEW = 24;
+const IN_A_LANE = 3;
 /** With what the start of as many containers takes. */
 const LIMIT_MS = 300_000;
 const LOOK_MS = 50;
@@ -33,7 +34,6 @@ export function describeTimeouts(
   { backend, call, when, withSlots }: ContractTools,
   { many, slots: places }: { many: number; slots: number },
 ): void {
-  const lanes = Math.min(LANES_MAX, places);
   describe('timeouts', when('timeouts'), () => {
     test(
       `${FEW} commands that time out leave no process, no zombie and no file written later`,
@@ -53,6 +53,7 @@ export function describeTimeouts(
     );
 
     async function timeOut(count: number): Promise<void> {
+      const lanes = Math.min(LANES_MAX, places, Math.ceil(count / IN_A_LANE));
       const seconds = uniqueSeconds();
       // A survivor sees the file `go` when it exists, and says so. It waits by reading from a pipe of its own, because
       // thousands of briefly sleeping processes would take most of the test's time.

@@ -48,6 +48,11 @@ export interface ContractTools {
   bash(command: string, more?: Record<string, unknown>, options?: ExecuteOptions): Promise<ExecutionResult>;
   /** Says for `describe` when the tests of a part run. */
   when(part: ContractPart): TestOptions;
+  /**
+   * Options of a test that shows nothing of the way to a slot, nor of the place of its workspace. It is a soak test where
+   * these are all that the backend adds to another.
+   */
+  sameEverywhere: TestOptions;
   /** A test of tools beside a command that changes the same files all the time. A short one, and a longer soak test. */
   race(name: string, run: (racing: Race) => Promise<void>): void;
   /** Commands do not run on this machine's kernel. */
