@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AcquireOptions, ExecuteOptions, ExecutionRequest, Slot } from '../backend.ts';
 import { SandboxError } from '../errors.ts';
 import { LocalBackend } from '../local/local-backend.ts';
@@ -31,16 +31,27 @@ let workspacesDir: string;
 let backend: WatchedBackend;
 let executor: ToolExecutor;
 
-beforeEach(async () => {
+beforeAll(async () => {
   workspacesDir = await mkdtemp(join(tmpdir(), 'talaria-executor-'));
   backend = new WatchedBackend({ workspacesDir });
   await backend.start();
+});
+
+beforeEach(() => {
+  backend.acquired.length = 0;
+  backend.batches.length = 0;
+  backend.beforeExecute = () => {};
+  backend.beforeAcquire = async () => {};
   executor = new ToolExecutor(backend);
 });
 
 afterEach(async () => {
   await executor.stop();
   expect(backend.stats().slots).toMatchObject({ acquired: 0, executing: 0 });
+  for (const trajectory of await backend.listWorkspaces()) await backend.discard(trajectory);
+});
+
+afterAll(async () => {
   await backend.stop({ purge: true });
   await rm(workspacesDir, { recursive: true, force: true });
 });

@@ -80,30 +80,38 @@ function describeHost(kind: Isolation['kind']): void {
   describe('on the host', () => {
     const { context, bash } = useBackend({ isolation: kind });
 
-    test.each([
-      ['setsid', (sleep: string) => `setsid ${sleep} &`],
-      ['nohup', (sleep: string) => `nohup ${sleep} >/dev/null 2>&1 &`],
-      ['a double fork', (sleep: string) => `( ( ${sleep} & ) & );`],
-      ['setsid after a double fork', (sleep: string) => `( ( setsid ${sleep} & ) & );`],
-      ['the output held open', (sleep: string) => `( trap "" TERM HUP INT; ${sleep} ) &`],
-    ])('no process is left when the result arrives: %s', async (_, background) => {
-      const seconds = uniqueSeconds();
-      const command = background(`sleep ${seconds}`);
-      const timedOut = await bash(`${command} echo up; sleep ${seconds}`, { timeout: 0.5 });
-      expect(processesWith(seconds)).toEqual([]);
+    test('no process is left when the result arrives, however it was started', async () => {
+      const ways: Record<string, (sleep: string) => string> = {
+        setsid: (sleep) => `setsid ${sleep} &`,
+        nohup: (sleep) => `nohup ${sleep} >/dev/null 2>&1 &`,
+        'a double fork': (sleep) => `( ( ${sleep} & ) & );`,
+        'setsid after a double fork': (sleep) => `( ( setsid ${sleep} & ) & );`,
+        'the output held open': (sleep) => `( trap "" TERM HUP INT; ${sleep} ) &`,
+      };
+      const seconds = new Map(Object.keys(ways).map((way) => [way, uniqueSeconds()]));
+      const last = uniqueSeconds();
+      const alive = () =>
+        [...seconds].flatMap(([way, each]) => (processesWith(each).length > 0 ? [way] : []));
+      const command = Object.entries(ways)
+        .map(([way, start]) => start(`sleep ${seconds.get(way)}`))
+        .join(' ');
+      const timedOut = await bash(`${command} echo up; sleep ${last}`, { timeout: 0.5 });
+      expect(alive()).toEqual([]);
+      expect(processesWith(last)).toEqual([]);
       expect(timedOut.metadata.failure).toBe('timeout');
       const ended = await bash(`${command} sleep 0.1`);
-      expect(processesWith(seconds)).toEqual([]);
+      expect(alive()).toEqual([]);
       expect(ended.success).toBe(true);
       const controller = new AbortController();
       const running = context().backend.executeBatch(
-        [[context().slot, 'bash', { command: `${command} sleep ${seconds}` }]],
+        [[context().slot, 'bash', { command: `${command} sleep ${last}` }]],
         { signal: controller.signal },
       );
-      await expect.poll(() => processesWith(seconds).length).toBeGreaterThan(1);
+      await expect.poll(alive).toEqual(Object.keys(ways));
       controller.abort();
       await running;
-      expect(processesWith(seconds)).toEqual([]);
+      expect(alive()).toEqual([]);
+      expect(processesWith(last)).toEqual([]);
     });
 
     test('aborting at any moment of a start leaves no process', async () => {
