@@ -14,8 +14,9 @@ const MB = 1024 * 1024;
 export const CONTRACT_LIMITS = {
   memoryBytes: 128 * MB,
   processes: 64,
-  fileSizeBytes: 16 * MB,
-  workspaceBytes: 40 * MB,
+  fileSizeBytes: 32 * MB,
+  /** More than is stored of a long output. */
+  workspaceBytes: 80 * MB,
 } as const satisfies SandboxLimits;
 
 /** Keeps so many megabytes in the memory of one process. */
@@ -84,7 +85,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
       test('files in /dev/shm are memory', async (context) => {
         needs(context, 'memoryBytes', ['slot', 'container']);
         if (backend.stats().isolation.kind === 'none') context.skip('/dev/shm is that of the host');
-        const parts = 'for i in $(seq 16); do head -c 15M /dev/zero > /dev/shm/$i || exit; done';
+        const parts = 'for i in 1 2 3 4 5 6 7 8; do head -c 30M /dev/zero > /dev/shm/$i || exit; done';
         expect(await bash(parts)).toMatchObject({ success: false, metadata: { failure: 'oom' } });
         expect(await bash('echo next')).toMatchObject({ success: true, output: 'next\n' });
       });
@@ -158,17 +159,17 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
     });
 
     describe('disk', () => {
-      const FILL = 'for i in $(seq 100000); do head -c 8M /dev/zero > part$i; done';
-      const PART = 'head -c 15M /dev/zero';
+      const FILL = 'for i in $(seq 100000); do head -c 16M /dev/zero > part$i; done';
+      const PART = 'head -c 30M /dev/zero';
 
       test('a file over the limit ends its command, and the error says the limit', async (context) => {
         needs(context, 'fileSizeBytes');
-        const result = await bash('head -c 17M /dev/zero > large');
+        const result = await bash('head -c 33M /dev/zero > large');
         expect(result).toMatchObject({
           success: false,
           metadata: { failure: 'disk_full', signal: 'SIGXFSZ' },
         });
-        expect(result.error).toContain('16 MB');
+        expect(result.error).toContain('32 MB');
         expect((await bash('stat -c %s large')).output).toBe(`${CONTRACT_LIMITS.fileSizeBytes}\n`);
       });
 
@@ -176,7 +177,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         needs(context, 'workspaceBytes');
         const result = await bash(FILL);
         expect(result).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
-        expect(result.error).toContain('40 MB');
+        expect(result.error).toContain('80 MB');
       });
 
       test('in a full workspace files can be read and deleted, and none be written until some are', async (context) => {
@@ -224,7 +225,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
       test('a call of a file tool that would not fit writes nothing', async (context) => {
         needs(context, 'workspaceBytes');
         expect(await bash(`${PART} > a; cp a b`)).toMatchObject({ success: true });
-        const content = 'x'.repeat(12 * MB);
+        const content = 'x'.repeat(25 * MB);
         expect(await call('write_file', { path: 'c', content })).toMatchObject({
           success: false,
           metadata: { failure: 'disk_full' },
@@ -252,7 +253,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
 
       test.each([
         ['names', `${PART} > a; for i in $(seq 10); do ln a link$i; done`],
-        ['holes', 'for i in $(seq 10); do truncate -s 15M hole$i; done'],
+        ['holes', 'for i in $(seq 10); do truncate -s 30M hole$i; done'],
       ])('%s take no space', async (_, command) => {
         expect(await bash(command)).toMatchObject({ success: true });
         expect(await bash('echo more > more')).toMatchObject({ success: true });
@@ -266,12 +267,12 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         const trajectory = slot.trajectoryId!;
         const write = async (bytes: number) =>
           (await backend.openWriter(trajectory))!.write('c', content(bytes));
-        await expect(write(15 * MB)).rejects.toMatchObject({ code: 'workspace_full' });
+        await expect(write(30 * MB)).rejects.toMatchObject({ code: 'workspace_full' });
         await write(1 * MB);
         expect(await bash('stat -c %s c')).toMatchObject({ output: `${MB}\n` });
         if (backend.stats().backend !== 'local') return;
         await backend.release(slot);
-        await expect(write(15 * MB)).rejects.toMatchObject({ code: 'workspace_full' });
+        await expect(write(30 * MB)).rejects.toMatchObject({ code: 'workspace_full' });
         slot = await backend.acquire(trajectory);
         expect(await bash('stat -c %s c')).toMatchObject({ output: `${MB}\n` });
       });
@@ -307,9 +308,9 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
 
       test('what fills the workspace is ended', async (context) => {
         needs(context, 'workspaceBytes');
-        const end = await endOf('for i in $(seq 100000); do head -c 8M /dev/zero > part$i; done');
+        const end = await endOf('for i in $(seq 100000); do head -c 16M /dev/zero > part$i; done');
         expect(end.metadata.process).toMatchObject({ failure: 'disk_full' });
-        expect(end.output).toContain('40 MB');
+        expect(end.output).toContain('80 MB');
       });
     });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { program, startServers } from './testing/running-servers.ts';
 
 describe('what a tool returns', () => {
-  test('reaches the model as text, in bounded length', async () => {
+  test('reaches the model as text, in bounded length, and is an error only if the tool or the server says so', async () => {
     const { ready, call } = startServers({ example: program('stdio-server') });
     await ready();
     const output = async (tool: string, args = {}) => (await call(`mcp__example__${tool}`, args)).output;
@@ -23,11 +23,7 @@ describe('what a tool returns', () => {
     const big = await output('big', { bytes: 3_000_000 });
     expect(big.length).toBeLessThan(50_100);
     expect(big).toMatch(/^a{25000}\n\[\.\.\. 2950000 of 3000000 bytes left out \.\.\.\]\na+END!$/);
-  });
 
-  test('is an error only if the tool or the server says so', async () => {
-    const { ready, call } = startServers({ example: program('stdio-server') });
-    await ready();
     expect(await call('mcp__example__fail')).toEqual({ output: 'that did not work', isError: true });
     const refused = await call('mcp__example__refuse');
     expect(refused).toEqual({

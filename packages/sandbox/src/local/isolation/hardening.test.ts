@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ExecutionResult, Slot } from '../../backend.ts';
 import { LocalBackend, type LocalBackendOptions } from '../local-backend.ts';
-import { whyUnavailable } from '../testing/why-unavailable.ts';
+import { tagsOf, whyUnavailable } from '../testing/why-unavailable.ts';
 import { callNumber } from './entry/call-numbers.ts';
 import { entryArchitecture } from './entry/entry-program.ts';
 
@@ -18,7 +18,8 @@ for (const isolation of ['bubblewrap', 'unshare'] as const) {
   for (const users of isRoot ? (['auto', 'shared'] as const) : (['shared'] as const)) {
     const reason = architecture ? await whyUnavailable(isolation) : `no filter for ${process.arch}`;
     const title = reason === undefined ? isolation : `${isolation} (missing: ${reason})`;
-    describe.skipIf(reason !== undefined)(`${title}, users: ${users}`, () =>
+    const tags = await tagsOf(isolation);
+    describe.skipIf(reason !== undefined)(`${title}, users: ${users}`, { tags }, () =>
       describeHardening({ isolation, users }),
     );
   }

@@ -74,7 +74,10 @@ test('a limit on the size of files alone holds without isolation, and is found t
 });
 
 describe.skipIf(missing !== undefined)(unlessMissing('a slot that has as many processes as it may'), () => {
-  test.each(['bubblewrap', 'unshare'] as const)('says so to the next command: %s', async (isolation) => {
+  test('says so to the next command', () => saysSo('auto'));
+  test('says so to the next command: unshare', { tags: ['soak'] }, () => saysSo('unshare'));
+
+  async function saysSo(isolation: 'auto' | 'unshare'): Promise<void> {
     const backend = await start({ isolation, limits: { processes: 20 } });
     const slot = await backend.acquire();
     const run = async (tool: string, args: object) =>
@@ -87,7 +90,7 @@ describe.skipIf(missing !== undefined)(unlessMissing('a slot that has as many pr
     expect(await run('bash', { command: 'echo never', background: true })).toMatchObject(refused);
     expect(await run('search_files', { pattern: 'never' })).toMatchObject(refused);
     await backend.stop({ purge: true });
-  });
+  }
 });
 
 test('a required limit comes before an optional one', async () => {
