@@ -29,7 +29,10 @@ export interface ScriptedError {
 }
 
 /** A piece of streamed text, or a place in the stream where the model waits for `open(gate)`. */
-export type Chunk = string | { gate: string };
+type Piece = string | { gate: string };
+
+/** As a piece, or as one that a prompt does not have to contain in full: a text, repeated. */
+export type Chunk = Piece | { repeat: string; times: number };
 
 /** One answer of the model. Fields combine: reasoning comes first, then text, then tool calls. */
 export interface Step {
@@ -128,8 +131,12 @@ export function argumentsOf(tool: ScriptedTool, messages: readonly WireMessage[]
 }
 
 /** The text of a step in the pieces it is streamed in. */
-export function chunksOf(step: Step): Chunk[] {
-  if (Array.isArray(step.chunks)) return step.chunks;
+export function chunksOf(step: Step): Piece[] {
+  if (Array.isArray(step.chunks)) {
+    return step.chunks.map((chunk) =>
+      typeof chunk === 'object' && 'repeat' in chunk ? chunk.repeat.repeat(chunk.times) : chunk,
+    );
+  }
   return step.text ? cut(step.text, step.chunks ?? 3) : [];
 }
 
