@@ -4,8 +4,8 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
-import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   endsAs,
@@ -28,10 +28,10 @@ function ran(runId: string, name: string): boolean {
 }
 
 describe('with a person to ask', () => {
-  let killable: ServerWithModel<ServerProcess>;
+  let restartable: ServerWithModel<HostedServer>;
   beforeAll(async () => {
-    killable = await ServerWithModel.startProcess();
-    world = killable;
+    restartable = await ServerWithModel.start();
+    world = restartable;
     api = world.api;
   });
   afterAll(() => world[Symbol.asyncDispose]());
@@ -201,8 +201,7 @@ describe('with a person to ask', () => {
       expect(ran(later, name)).toBe(true);
     };
     await passes('b');
-    await killable.server.kill();
-    await killable.server.start();
+    await restartable.server.restart();
     api = world.api;
     await passes('c');
   });

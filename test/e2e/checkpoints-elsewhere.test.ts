@@ -14,7 +14,6 @@ import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, type Step, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import type { RunningServer } from '../support/server-settings.ts';
-import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ofKind, terminal, waitForApproval } from './server-with-model.ts';
 
 const TEST_LIMIT_MS = 90_000;
@@ -38,17 +37,11 @@ afterAll(async () => {
 class MovingRun implements AsyncDisposable {
   readonly #url: string;
   readonly #servers: RunningServer[] = [];
-  #first: ServerProcess | undefined;
   #scriptId = '';
   runId = '';
 
-  static async start(steps: Step[], env: Record<string, string> = {}): Promise<MovingRun> {
-    const run = new MovingRun(await postgres.createDatabase());
-    run.#first = await run.startProcess(env);
-    const input = script(steps);
-    run.#scriptId = /SCRIPT id=(\S+)/.exec(input)![1]!;
-    run.runId = await run.api.create(input);
-    return run;
+  static async start(): Promise<MovingRun> {
+    return new MovingRun(await postgres.createDatabase());
   }
 
   private constructor(url: string) {
@@ -56,8 +49,10 @@ class MovingRun implements AsyncDisposable {
   }
 
   /** A server that is not to be lost. */
-  async startServer(): Promise<void> {
-    this.#servers.push(await HostedServer.start(this.#settings()));
+  async startServer(): Promise<HostedServer> {
+    const server = await HostedServer.start(this.#settings());
+    this.#servers.push(server);
+    return server;
   }
 
   async startProcess(env: Record<string, string> = {}): Promise<ServerProcess> {
@@ -71,9 +66,10 @@ class MovingRun implements AsyncDisposable {
     return { modelUrl: model.url, env: { ...own, ...env } };
   }
 
-  /** The server that the run begins on. */
-  get first(): ServerProcess {
-    return this.#first!;
+  async create(steps: Step[], fields: Record<string, unknown> = {}): Promise<void> {
+    const input = script(steps);
+    this.#scriptId = /SCRIPT id=(\S+)/.exec(input)![1]!;
+    this.runId = await this.api.create(input, fields);
   }
 
   /** Of the server that was started last. */
@@ -111,14 +107,16 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
     const make =
       'mkdir -p src/empty; echo one > src/one; chmod 640 src/one; touch -d @1500000000.5 src/one; ' +
       'printf "#!/bin/sh\\necho ran\\n" > run; chmod 755 run; ln -s src/one link; ln -s /nowhere dangling';
-    await using run = await MovingRun.start([
+    await using run = await MovingRun.start();
+    const first = await run.startProcess();
+    await run.create([
       { tools: [terminal(`${make}; ${DESCRIBE}`)] },
       { gate, tools: [terminal(DESCRIBE), terminal('./run; cat link')] },
       { text: 'done' },
     ]);
     await model.waitingAt(gate);
     await run.startServer();
-    await run.first.kill();
+    await first.kill();
     model.open(gate);
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');
     expect(ofKind(frames, 'run.resumed')).toEqual([expect.objectContaining({ workspace_restored: true })]);
@@ -131,14 +129,16 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
   });
 
   test('handed over with SIGTERM has what a call of an unfinished step has made', async () => {
-    await using run = await MovingRun.start([
+    await using run = await MovingRun.start();
+    const first = await run.startProcess();
+    await run.create([
       { tools: [terminal('echo made > file'), terminal('rm -rf build; echo removed')] },
       { tools: [terminal('cat file')] },
       { text: 'done' },
     ]);
     await waitForApproval(run.api, run.runId);
     await run.startServer();
-    await run.first.kill('SIGTERM');
+    await first.kill('SIGTERM');
     const { request_id } = await waitForApproval(run.api, run.runId);
     await run.api.approve(run.runId, 'once', { request_id });
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');
@@ -148,24 +148,23 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
   });
 
   test('does not use outdated files of an earlier time', async () => {
-    const [first, second] = [randomUUID(), randomUUID()];
-    await using run = await MovingRun.start([
+    const [early, late] = [randomUUID(), randomUUID()];
+    await using run = await MovingRun.start();
+    const a = await run.startServer();
+    await run.create([
       { tools: [terminal('echo early > file')] },
-      { gate: first, tools: [terminal('echo late > file')] },
-      { gate: second, tools: [terminal('cat file')] },
+      { gate: early, tools: [terminal('echo late > file')] },
+      { gate: late, tools: [terminal('cat file')] },
       { text: 'done' },
     ]);
-    await model.waitingAt(first);
-    const a = run.first;
+    await model.waitingAt(early);
     const b = await run.startProcess();
-    const leaving = a.kill('SIGTERM');
-    await waitFor('the server to drain', () => (a.output + a.errors).includes('SIGTERM'));
-    model.open(first);
-    await leaving;
-    await model.waitingAt(second);
-    await a.start();
+    await a.restart({}, async () => {
+      model.open(early);
+      await model.waitingAt(late);
+    });
     await b.kill();
-    model.open(second);
+    model.open(late);
     const { frames } = await endsAs(new Api(a.url), run.runId, 'run.completed');
     expect(ofKind(frames, 'run.resumed')).toMatchObject([
       { workspace_restored: true },
@@ -175,16 +174,15 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
   });
 
   test('has the files of the checkpoint before when the last one was interrupted, and is told', async () => {
-    await using run = await MovingRun.start(
-      [
-        { tools: [terminal('echo one > one')] },
-        { tools: [terminal('echo two > two')] },
-        { tools: [terminal('ls')] },
-        { text: 'done' },
-      ],
-      { TALARIA_FAILPOINTS: 'checkpoint.after-blob@2' },
-    );
-    expect((await run.first.exited()).signal).toBe('SIGKILL');
+    await using run = await MovingRun.start();
+    const first = await run.startProcess({ TALARIA_FAILPOINTS: 'checkpoint.after-blob@2' });
+    await run.create([
+      { tools: [terminal('echo one > one')] },
+      { tools: [terminal('echo two > two')] },
+      { tools: [terminal('ls')] },
+      { text: 'done' },
+    ]);
+    expect((await first.exited()).signal).toBe('SIGKILL');
     // The second came with its record, or not at all.
     expect(await run.rows('SELECT blob_id FROM blobs')).toHaveLength(1);
     expect(await run.rows('SELECT blob_id FROM blob_refs')).toHaveLength(1);
@@ -202,20 +200,19 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
   test('has older files, or none, when they became too many to store', async () => {
     const gate = randomUUID();
     const large = 'head -c 5000 /dev/zero > large';
-    await using run = await MovingRun.start(
-      [
-        { tools: [terminal('echo small > small')] },
-        { tools: [terminal(large)] },
-        { tools: [terminal('echo more >> small')] },
-        { gate, tools: [terminal('cat *')] },
-        { text: 'done' },
-      ],
-      { TALARIA_CHECKPOINT_MAX_BYTES: '4096' },
-    );
+    await using run = await MovingRun.start();
+    const first = await run.startProcess({ TALARIA_CHECKPOINT_MAX_BYTES: '4096' });
+    await run.create([
+      { tools: [terminal('echo small > small')] },
+      { tools: [terminal(large)] },
+      { tools: [terminal('echo more >> small')] },
+      { gate, tools: [terminal('cat *')] },
+      { text: 'done' },
+    ]);
     await model.waitingAt(gate);
-    expect(run.first.errors.match(/could not be kept/g)).toHaveLength(1);
+    expect(first.errors.match(/could not be kept/g)).toHaveLength(1);
     await run.startServer();
-    await run.first.kill();
+    await first.kill();
     model.open(gate);
     const { frames } = await endsAs(run.api, run.runId, 'run.completed');
     const [made] = frames.filter(({ event }) => event.event === 'tool.completed');
@@ -225,5 +222,22 @@ describe('a run that continues on another server', { timeout: TEST_LIMIT_MS }, (
     const { printed, said } = await run.toldBefore(4);
     expect(printed.at(-1)).toBe('small\n');
     expect(said).toContain('your last 2 completed tool calls');
+  });
+
+  test('has the files that it began with and that no call has used yet, and nobody is told of a loss', async () => {
+    await using run = await MovingRun.start();
+    const first = await run.startProcess();
+    const gate = randomUUID();
+    const workspace = { files: [{ path: 'deep/given', content: 'from the request' }] };
+    await run.create([{ gate, tools: [terminal('cat deep/given')] }, { text: 'done' }], { workspace });
+    await model.waitingAt(gate);
+    const { body } = await run.api.get(`/v1/runs/${run.runId}/artifacts/content?path=deep/given`);
+    expect(body).toBe('from the request');
+    await run.startServer();
+    await first.kill();
+    model.open(gate);
+    const { frames } = await endsAs(run.api, run.runId, 'run.completed');
+    expect(ofKind(frames, 'tool.completed')).toMatchObject([{ preview: 'from the request', error: false }]);
+    expect(ofKind(frames, 'run.resumed')[0]).not.toHaveProperty('workspace_lost');
   });
 });

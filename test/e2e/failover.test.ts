@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { script, startModelServer } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ofKind, terminal } from './server-with-model.ts';
 
@@ -24,7 +24,7 @@ test('a run continues when a standby replaces the primary, in the same stream', 
   resources.defer(() => standby.stop());
   const both = `${url.replace(/\/[^/]*$/, '')},${new URL(standby.urlOf(url)).host}${new URL(url).pathname}`;
   const server = resources.use(
-    await ServerProcess.start({ modelUrl: model.url, env: { TALARIA_DATABASE_URL: both } }),
+    await HostedServer.start({ modelUrl: model.url, env: { TALARIA_DATABASE_URL: both } }),
   );
   const api = new Api(server.url);
   const store = async () => (await api.get<Health>('/health/detailed')).body.readiness.checks.store;

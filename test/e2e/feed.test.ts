@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { FeedReader } from '../support/feed-reader.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -14,7 +15,7 @@ import { endsAs, ServerWithModel } from './server-with-model.ts';
 const isOver = ({ status }: Run) => isTerminalStatus(status);
 const say = (text: string) => script([{ text }]);
 
-test('a reader continues after a restart, and misses nothing of what happened before and after', async () => {
+test('a reader continues after kill -9, and misses nothing of what happened before and after; a shutdown ends its stream in good order', async () => {
   await using world = await ServerWithModel.startProcess();
   const first = await FeedReader.open(world.api);
   const known = await world.api.create(say('known'));
@@ -33,16 +34,10 @@ test('a reader continues after a restart, and misses nothing of what happened be
   const last = await resumed.shows(cut, isOver);
   expect(last.status).toBe('completed');
   expect(resumed.latest(known)).toBeUndefined();
-});
 
-test('a shutdown ends the stream in good order', async () => {
-  await using world = await ServerWithModel.startProcess();
-  await using feed = await FeedReader.open(world.api);
-  const runId = await world.api.create(say('hi'));
-  await feed.shows(runId, isOver);
   await world.server.kill('SIGTERM');
-  expect(await feed.ended).toEqual({ clean: true });
-  expect(feed.comments.at(-1)).toBe('stream closed');
+  expect(await resumed.ended).toEqual({ clean: true });
+  expect(resumed.comments.at(-1)).toBe('stream closed');
 });
 
 test('a reader that reads nothing costs nobody anything, and one that comes back has everything', async () => {
@@ -73,7 +68,7 @@ describe('with two servers on Postgres', () => {
     const env = { TALARIA_DATABASE_URL: await postgres.createDatabase() };
     // The first only serves clients, so the second does the work.
     const serving = cleanup.use(
-      await ServerProcess.start({ modelUrl: model.url, env: { ...env, TALARIA_ROLE: 'http' } }),
+      await HostedServer.start({ modelUrl: model.url, env: { ...env, TALARIA_ROLE: 'http' } }),
     );
     const working = cleanup.use(await ServerProcess.start({ modelUrl: model.url, env }));
     const api = new Api(serving.url);
@@ -86,7 +81,7 @@ describe('with two servers on Postgres', () => {
     const cut = await api.create(script(steps));
     await feed.shows(cut, ({ status, last_seq }) => status === 'running' && last_seq !== undefined);
     await working.kill();
-    cleanup.use(await ServerProcess.start({ modelUrl: model.url, env }));
+    cleanup.use(await HostedServer.start({ modelUrl: model.url, env }));
     const last = await feed.shows(cut, isOver);
     const { data } = await api.list('?view=head');
     expect(last).toEqual(data.find(({ run_id }) => run_id === cut));

@@ -12,7 +12,7 @@ import {
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { errorOf } from '../support/error-of.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const KEY = 'sk-files-0001';
@@ -22,7 +22,7 @@ const LIMITS = {
   TALARIA_MAX_FILE_BYTES_PER_KEY: '12000000',
 };
 
-function blobFiles({ dataDir }: ServerProcess): string[] {
+function blobFiles({ dataDir }: HostedServer): string[] {
   return globSync('talaria.db.blobs/*/*', { cwd: dataDir });
 }
 
@@ -36,11 +36,11 @@ async function* endless(pieces = 100_000) {
 }
 
 describe('one server', () => {
-  let server: ServerProcess;
+  let server: HostedServer;
   let client: OpenAI;
 
   beforeAll(async () => {
-    server = await ServerProcess.start({ env: { API_SERVER_KEY: KEY, ...LIMITS } });
+    server = await HostedServer.start({ env: { API_SERVER_KEY: KEY, ...LIMITS } });
     client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: KEY, maxRetries: 0 });
   });
   afterAll(() => server?.[Symbol.asyncDispose]());
@@ -152,8 +152,7 @@ describe('one server', () => {
       file: await toFile(Buffer.from('kept'), 'a'),
       purpose: 'user_data',
     });
-    await server.kill('SIGTERM');
-    await server.start({ API_SERVER_KEY: KEY });
+    await server.restart();
     const again = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: KEY, maxRetries: 0 });
     expect((await bytesOf(await again.files.content(id))).toString()).toBe('kept');
     await again.files.delete(id);
@@ -169,13 +168,13 @@ async function* formWith(bytes: AsyncIterable<Uint8Array>) {
 describe('two servers on Postgres', () => {
   let postgres: TestPostgres;
   let url: string;
-  let servers: ServerProcess[];
+  let servers: HostedServer[];
 
   beforeAll(async () => {
     postgres = await startPostgres();
     url = await postgres.createDatabase();
     const env = { TALARIA_DATABASE_URL: url, API_SERVER_KEY: KEY };
-    servers = await Promise.all([1, 2].map(() => ServerProcess.start({ env })));
+    servers = await Promise.all([1, 2].map(() => HostedServer.start({ env })));
   });
   afterAll(async () => {
     for (const server of servers ?? []) await server[Symbol.asyncDispose]();

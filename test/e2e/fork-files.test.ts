@@ -2,13 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RunCreated } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  startPostgres,
-  type TestPostgres,
-} from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
-import { Api, type Frame } from '../support/api.ts';
+import type { Api, Frame } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
 
@@ -169,27 +164,5 @@ describe('a fork', () => {
       await fork(server.api, text, { input: script([{ text: 'again' }]) }),
       'run.completed',
     );
-  });
-});
-
-describe('with several servers', () => {
-  let postgres: TestPostgres;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  });
-  afterAll(() => postgres.stop());
-
-  test('a run of a machine that is gone can be forked, read and compared on another', async () => {
-    const url = await postgres.createDatabase();
-    const env = { TALARIA_DATABASE_URL: url };
-    const start = () => ServerProcess.start({ modelUrl: world.model.url, env });
-    await using first = await start();
-    const { runId, made } = await source(new Api(first.url));
-    await first.kill();
-    await using second = await start();
-    const api = new Api(second.url);
-    expect(await found(api, runId, made[0])).toBe('d\none\n1\n');
-    const { body } = await api.get(`/v1/runs/${runId}/artifacts/content?path=d/n&at=${made[1]}`);
-    expect(body).toBe('2\n');
   });
 });

@@ -120,12 +120,10 @@ test("a job without a zone uses the server's", async () => {
 });
 
 test('a stopping server keeps its jobs, and the next one continues them', async () => {
-  const { client, world } = await startProcess();
+  const { client, world } = await start();
   const at = soon(3_000);
   await client.jobs.create({ name: 'later', schedule: at, prompt: script([{ text: 'later' }]) });
-  expect(await world.server.kill('SIGTERM')).toMatchObject({ code: 0 });
-  await waitFor('its time to pass', () => Date.now() > Date.parse(at));
-  await world.server.start();
+  await world.server.restart({}, () => waitFor('its time to pass', () => Date.now() > Date.parse(at)));
   await waitFor('its run', async () => (await world.api.list()).data[0]?.output === 'later');
 });
 

@@ -15,7 +15,7 @@ export class ServerWithModel<Server extends RunningServer = RunningServer> imple
   readonly server: Server;
   readonly #key: string | undefined;
 
-  static start(env: Record<string, string> = {}): Promise<ServerWithModel> {
+  static start(env: Record<string, string> = {}): Promise<ServerWithModel<HostedServer>> {
     return ServerWithModel.#start(env, (modelUrl) => HostedServer.start({ modelUrl, env }));
   }
 

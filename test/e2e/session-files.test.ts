@@ -1,13 +1,8 @@
 /** The runs of a session work in the same files, turn after turn, and these live as long as the session. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  startPostgres,
-  type TestPostgres,
-} from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
-import { Api } from '../support/api.ts';
+import type { Api } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.ts';
 
@@ -113,15 +108,14 @@ describe('a run of a session', () => {
 
 describe('the files of a session', () => {
   test('outlive its runs and a restart, and end with it', async () => {
-    await using server = await ServerWithModel.startProcess({ TALARIA_RUN_RETENTION_SECONDS: '1' });
+    await using server = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
     const session = inSession();
     const first = await server.api.create(look('echo kept > file'), session);
     await endsAs(server.api, first, 'run.completed');
     await waitFor('the run to be evicted', async () => {
       return (await server.api.get(`/v1/runs/${first}`)).status === 404;
     });
-    await server.server.kill();
-    await server.server.start();
+    await server.server.restart();
     expect(await turn(server.api, 'cat file', session)).toBe('kept\n');
     const { status } = await server.api.request('DELETE', `/api/sessions/${session.session_id}`);
     expect(status).toBe(200);
@@ -225,25 +219,5 @@ describe('the files of a session', () => {
     const session = inSession();
     await turn(server.api, 'echo one > file', session);
     expect(await turn(server.api, 'ls', session)).toBe('');
-  });
-});
-
-describe('with several servers', () => {
-  let postgres: TestPostgres;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  });
-  afterAll(() => postgres.stop());
-
-  test('a session continues with its files on another machine, also when the first one is gone', async () => {
-    const url = await postgres.createDatabase();
-    const start = () =>
-      ServerProcess.start({ modelUrl: world.model.url, env: { TALARIA_DATABASE_URL: url } });
-    const session = inSession();
-    await using first = await start();
-    await turn(new Api(first.url), 'mkdir d; echo one > d/file', session);
-    await first.kill();
-    await using second = await start();
-    expect(await turn(new Api(second.url), 'cat d/file', session)).toBe('one\n');
   });
 });

@@ -32,7 +32,7 @@ async function transcript(api: Api, sessionId: string): Promise<unknown[]> {
 }
 
 test('a conversation continues over a restart, and when its runs are long gone', async () => {
-  await using world = await ServerWithModel.startProcess({ TALARIA_RUN_RETENTION_SECONDS: '0' });
+  await using world = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
   const prompts = ['one', 'two', 'three', 'four', 'five'].map((text) => script([{ text }]));
   for (const [i, prompt] of prompts.entries()) {
     const runId = await say(world.api, 'talk', prompt);
@@ -40,10 +40,7 @@ test('a conversation continues over a restart, and when its runs are long gone',
       'the run to be gone',
       async () => (await world.api.get(`/v1/runs/${runId}`)).status === 404,
     );
-    if (i % 2 === 1) {
-      await world.server.kill(i === 1 ? 'SIGKILL' : 'SIGTERM');
-      await world.server.start();
-    }
+    if (i % 2 === 1) await world.server.restart();
   }
   const said = ['one', 'two', 'three', 'four', 'five'].flatMap((text, i) => [prompts[i]!, text]);
   expect(given(world, prompts[4]!)).toEqual([said.slice(0, -1)]);

@@ -7,6 +7,7 @@
 import { expect, test } from 'vitest';
 import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { script, startModelServer } from '../support/model-server.ts';
 import { processorWaits } from '../support/processor-waits.ts';
 import { ServerProcess } from '../support/server-process.ts';
@@ -31,7 +32,7 @@ test('the runs of a killed server continue within ten seconds', async () => {
   const runIds = await Promise.all(Array.from({ length: RUNS }, () => before.create(script(steps))));
   await waitFor('every run to be under way', () => model.requests.length === RUNS);
 
-  const heir = cleanup.use(await ServerProcess.start(options));
+  const heir = cleanup.use(await HostedServer.start(options));
   const api = new Api(heir.url);
   const killedAt = Date.now() / 1000;
   const waits = processorWaits();

@@ -123,7 +123,7 @@ test('a run that was queued when the operator took the directory from its key do
   const directories = (keys: string[]) => ({
     TALARIA_DIRECTORIES: JSON.stringify({ private: { path: join(dir, 'app'), keys } }),
   });
-  await using queued = await ServerWithModel.startProcess({
+  await using queued = await ServerWithModel.start({
     ...KEYS,
     ...directories(['ada', 'eve']),
     TALARIA_MAX_CONCURRENT_RUNS: '1',
@@ -134,9 +134,7 @@ test('a run that was queued when the operator took the directory from its key do
   const workspace = { directory: 'private' };
   const ofAda = await as('ada').create(look('cat file'), { workspace });
   const ofEve = await as('eve').create(look('cat file'), { workspace });
-  await queued.server.kill();
-  queued.model.open('busy');
-  await queued.server.start(directories(['eve']));
+  await queued.server.restart(directories(['eve']), () => queued.model.open('busy'));
   const { error, error_code } = await endsAs(as('ada'), ofAda, 'run.failed');
   expect([error_code, error]).toEqual([
     'workspace_setup',

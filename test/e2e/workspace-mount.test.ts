@@ -38,8 +38,10 @@ afterEach(() => opened[Symbol.asyncDispose]());
 
 const settings = () => ({ ...project.setting, TALARIA_APPROVALS_ISOLATED: 'skip' });
 
-async function start(): Promise<void> {
-  world = opened.use(await ServerWithModel.start(settings()));
+async function start(): Promise<HostedServer> {
+  const started = opened.use(await ServerWithModel.start(settings()));
+  world = started;
+  return started.server;
 }
 
 /** For tests that kill the server. */
@@ -105,13 +107,11 @@ test('a killed server leaves what the commands did, and the run continues there'
 });
 
 test('a restarted server that does not allow it any more ends the run, and shows nothing of it', async () => {
-  const server = await startProcess();
+  const server = await start();
   const prompt = script([{ tools: [terminal('echo two >> a.txt')] }, { gate: 'taken', text: 'done' }]);
   const runId = await world.api.create(prompt, MOUNT);
   await world.model.waitingAt('taken');
-  await server.kill();
-  world.model.open('taken');
-  await server.start({ TALARIA_DIRECTORIES: '{}' });
+  await server.restart({ TALARIA_DIRECTORIES: '{}' }, () => world.model.open('taken'));
   const { error, error_code } = await endsAs(world.api, runId, 'run.failed');
   expect([error_code, error]).toEqual(['workspace_setup', expect.stringContaining("'app' any more")]);
   const { status, body } = await world.api.get<{ data: unknown[] }>(`/v1/runs/${runId}/artifacts`);
@@ -254,11 +254,10 @@ test('a directory that cannot be deleted as a whole is refused, and its place on
 });
 
 test('what ends runs never deletes it', async () => {
-  const server = await startProcess();
+  const server = await start();
   const runId = await world.api.create(commands('echo kept > kept'), MOUNT);
   await endsAs(world.api, runId, 'run.completed');
-  await server.kill();
-  await server.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
+  await server.restart({ TALARIA_RUN_RETENTION_SECONDS: '0' });
   await waitFor(
     'the run to be evicted',
     async () => (await world.api.get(`/v1/runs/${runId}`)).status === 404,

@@ -26,30 +26,54 @@ export type HostReply =
   | { readonly id: number; readonly problem: string };
 
 export class HostedServer implements AsyncDisposable {
-  readonly url: string;
   readonly dataDir: string;
-  readonly #ownsDataDir: boolean;
-  readonly #close: () => Promise<unknown>;
+  readonly #options: ServerOptions;
+  #url = '';
+  #close: () => Promise<unknown> = async () => {};
 
   static async start(options: ServerOptions = {}): Promise<HostedServer> {
-    const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'talaria-test-'));
-    // Runs that are left at the end of a test are of no interest.
-    const settings = serverSettings(options, dataDir, { TALARIA_DRAIN_SECONDS: '0' });
-    host ??= ServerHost.start();
-    const { url, close } = await (await host).open(settings);
-    return new HostedServer(url, dataDir, options.dataDir === undefined, close);
+    const server = new HostedServer(options);
+    await server.#start({});
+    return server;
   }
 
-  private constructor(url: string, dataDir: string, ownsDataDir: boolean, close: () => Promise<unknown>) {
-    this.url = url;
-    this.dataDir = dataDir;
-    this.#ownsDataDir = ownsDataDir;
-    this.#close = close;
+  private constructor(options: ServerOptions) {
+    this.#options = options;
+    this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'talaria-test-'));
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Hands over unfinished runs at once. */
+  async stop(): Promise<void> {
+    const close = this.#close;
+    this.#close = async () => {};
+    await close();
+  }
+
+  /**
+   * Stops it and starts it again on the same data after `meanwhile`. `env` adds to the settings of this start only.
+   */
+  async restart(env: Record<string, string> = {}, meanwhile: () => unknown = () => {}): Promise<void> {
+    await this.stop();
+    await meanwhile();
+    await this.#start(env);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#close();
-    if (this.#ownsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
+    await this.stop();
+    if (this.#options.dataDir === undefined) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  async #start(env: Record<string, string>): Promise<void> {
+    // Runs that are left at the end of a test are of no interest.
+    const settings = serverSettings(this.#options, this.dataDir, { ...env, TALARIA_DRAIN_SECONDS: '0' });
+    host ??= ServerHost.start();
+    const { url, close } = await (await host).open(settings);
+    this.#url = url;
+    this.#close = close;
   }
 }
 
