@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
-import { Api } from '../support/api.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, Api, type Frame } from '../support/api.ts';
 import { script } from '../support/model-server.ts';
 import { processorWaits } from '../support/processor-waits.ts';
 import { ServerProcess } from '../support/server-process.ts';
@@ -69,166 +69,6 @@ describe.concurrent('stopping', () => {
     expect(tookMs).toBeLessThan(atMostMs);
   });
 
-  test('a stuck run delays it by the limit and no more, and continues after the restart', async () => {
-    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '1' });
-    const runId = await world.api.create(
-      script([{ hang: 'mid', chunks: ['false ', 'start'], times: 1 }, { text: 'unsaid' }]),
-    );
-    const { frames: before } = await world.api.stream(runId, { until: () => true });
-    const { code, tookMs, atMostMs } = await terminate(world.server);
-    expect(code).toBe(0);
-    expect(tookMs).toBeGreaterThanOrEqual(990);
-    expect(tookMs).toBeLessThan(1_000 + atMostMs);
-
-    await world.server.start();
-    const { output, frames } = await endsAs(world.api, runId, 'run.completed');
-    expect(output).toBe('false start');
-    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ discard_from_seq: Number(before[0]!.id) }]);
-  });
-
-  test('a running tool may finish, and is recorded as finished, not as interrupted', async () => {
-    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
-    const { api, server } = world;
-    const runId = await api.create(
-      script([
-        { tools: [terminal('touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished')] },
-        { text: 'after the restart' },
-      ]),
-    );
-    await waitFor('the command to run', () => existsSync(world.workspaceFile(runId, 'begun')));
-    const exited = terminate(server);
-    await waitFor(
-      'the drain to begin',
-      async () => (await api.post('/v1/runs', { input: 'x' })).status === 503,
-    );
-    writeFileSync(world.workspaceFile(runId, 'go'), '');
-    expect((await exited).code).toBe(0);
-
-    await server.start();
-    const { frames } = await endsAs(world.api, runId, 'run.completed');
-    expect(ofKind(frames, 'tool.completed')).toMatchObject([{ error: false, preview: 'finished\n' }]);
-  });
-
-  test('a tool that exceeds the limit is ended, and its outcome is reported as unknown', async () => {
-    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '0.5' });
-    const { command, marker } = markedSleep();
-    const prompt = script([{ tools: [terminal(command)] }, { text: 'I shall check' }]);
-    const runId = await world.api.create(prompt);
-    await waitFor('the command to run', () => processesWith(marker).length > 0);
-    const { code, tookMs, atMostMs } = await terminate(world.server);
-    expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(500 + atMostMs);
-    expect(processesWith(marker)).toEqual([]);
-
-    await world.server.start();
-    const { frames } = await endsAs(world.api, runId, 'run.completed');
-    expect(ofKind(frames, 'tool.started')).toHaveLength(1);
-    expect(ofKind(frames, 'tool.completed')).toMatchObject([
-      { error: true, preview: expect.stringContaining('outcome is unknown') },
-    ]);
-  });
-
-  test('calls that have not begun are left for the next start', async () => {
-    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
-    const { api, server, model } = world;
-    const { command, marker } = markedSleep();
-    const prompt = script([
-      { chunks: ['a moment', { gate: 'step' }], tools: [terminal(command)] },
-      { text: 'that took too long' },
-    ]);
-    const runId = await api.create(prompt);
-    await model.waitingAt('step');
-    const exited = terminate(server);
-    await waitFor(
-      'the drain to begin',
-      async () => (await api.post('/v1/runs', { input: 'x' })).status === 503,
-    );
-    model.open('step');
-    const { code, tookMs, atMostMs } = await exited;
-    expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(atMostMs);
-
-    await server.start({ TALARIA_TOOL_TIMEOUT_SECONDS: '0.5' });
-    const { frames } = await endsAs(world.api, runId, 'run.completed');
-    // It ran there, once: it was ended by its timeout, not because of an unknown outcome.
-    expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
-      'step.completed',
-      'run.resumed',
-      'tool.started',
-      'tool.completed',
-      'step.completed',
-      'run.completed',
-    ]);
-    expect(ofKind(frames, 'tool.completed')[0]!.preview).toContain('still running after 0.5 s');
-    expect(processesWith(marker)).toEqual([]);
-  });
-
-  test('a run that waits for an approval or a retry is handed over at once; the approval can still be answered', async () => {
-    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
-    const { model, server } = world;
-    const asking = await world.api.create(
-      script([{ tools: [terminal('rm -rf build; touch ran')] }, { text: 'approved' }]),
-    );
-    const { request_id } = await waitForApproval(world.api, asking);
-    const retryPrompt = script([
-      { error: { status: 503, message: 'busy', retryAfter: 100 }, times: 1, text: 'second try' },
-    ]);
-    const retrying = await world.api.create(retryPrompt);
-    await model.waitForRequest(({ scriptId, ended }) => ended && retryPrompt.includes(`id=${scriptId} `));
-    const { code, tookMs, atMostMs } = await terminate(server);
-    expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(atMostMs);
-
-    await server.start();
-    expect(await world.api.run(asking)).toMatchObject({
-      status: 'waiting_for_approval',
-      approval: { request_id },
-    });
-    expect((await world.api.approve(asking, 'once', { request_id })).status).toBe(200);
-    const { frames } = await endsAs(world.api, asking, 'run.completed');
-    expect(ofKind(frames, 'approval.request')).toHaveLength(1);
-    expect(existsSync(world.workspaceFile(asking, 'ran'))).toBe(true);
-    expect((await endsAs(world.api, retrying, 'run.completed')).output).toBe('second try');
-  });
-
-  test('while draining no run is accepted, and everything else works', async () => {
-    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '20' });
-    const { api, model, server } = world;
-    const wedged = await api.create(script([{ gate: 'wedged', text: 'done' }]));
-    const stopped = await api.create(script([{ gate: 'never', text: 'unsaid' }]));
-    const asking = await api.create(
-      script([
-        { tools: [terminal('rm -rf build'), terminal('while [ ! -e go ]; do sleep 0.05; done')] },
-        { text: 'done' },
-      ]),
-    );
-    await model.waitingAt('wedged');
-    await model.waitingAt('never');
-    await waitForApproval(api, asking);
-    const open = api.stream(wedged);
-    const exited = terminate(server);
-
-    const refused = await waitFor('the drain to begin', async () => {
-      const answer = await api.post('/v1/runs', { input: 'too late' });
-      return answer.status === 503 && answer;
-    });
-    expect(refused.body).toMatchObject({ error: { code: 'gateway_draining' } });
-    expect(refused.headers.get('retry-after')).toBe('1');
-    const chat = await api.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'x' }] });
-    expect(chat).toMatchObject({ status: 503, body: { error: { code: 'gateway_draining' } } });
-    expect((await api.get('/health')).status).toBe(200);
-    expect((await api.get('/health/detailed')).body).toMatchObject({ gateway_state: 'draining' });
-    expect((await api.run(wedged)).status).toBe('running');
-    expect((await api.approve(asking, 'deny')).status).toBe(200);
-    expect((await api.stop(stopped)).status).toBe(200);
-    await endsAs(api, stopped, 'run.cancelled');
-
-    writeFileSync(world.workspaceFile(asking, 'go'), '');
-    model.open('wedged');
-    expect((await exited).code).toBe(0);
-    expect(names((await open).frames).at(-1)).toBe('run.completed');
-  });
-
   test('a second signal ends it at once, and nothing is lost', async () => {
     await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '60' });
     const runId = await world.api.create(script([{ hang: 'before', times: 1, text: 'done' }]));
@@ -240,6 +80,156 @@ describe.concurrent('stopping', () => {
     expect(tookMs).toBeLessThan(atMostMs);
     await world.server.start();
     expect((await endsAs(world.api, runId, 'run.completed')).output).toBe('done');
+  });
+});
+
+describe('a server that is stopped', () => {
+  /** Long enough to tell what waits for it from what is handed over at once. */
+  const LIMIT_S = 60;
+  const { command, marker } = markedSleep();
+  let world: ServerWithModel<ServerProcess>;
+  /** Which run was in which state. */
+  let runs: Record<'inTool' | 'inStep' | 'asking' | 'retrying' | 'answering' | 'stopped' | 'denied', string>;
+  let request_id: string;
+  let whileDraining: { refused: Answer<unknown>; chat: Answer<unknown>; detailed: Answer<unknown> };
+  /** Of the answer that the server finished while it stopped. */
+  let watched: Frame[];
+
+  beforeAll(async () => {
+    world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: String(LIMIT_S) });
+    const { api, model, server } = world;
+    const untilTold = 'touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished';
+    const retryPrompt = script([
+      { error: { status: 503, message: 'busy', retryAfter: 100 }, times: 1, text: 'second try' },
+    ]);
+    runs = {
+      inTool: await api.create(script([{ tools: [terminal(untilTold)] }, { text: 'after the restart' }])),
+      inStep: await api.create(
+        script([
+          { chunks: ['a moment', { gate: 'step' }], tools: [terminal(command, { timeout: 1 })] },
+          { text: 'that took too long' },
+        ]),
+      ),
+      asking: await api.create(
+        script([{ tools: [terminal('rm -rf build; touch ran')] }, { text: 'approved' }]),
+      ),
+      retrying: await api.create(retryPrompt),
+      answering: await api.create(script([{ gate: 'answer', text: 'done' }])),
+      stopped: await api.create(script([{ gate: 'never', text: 'unsaid' }])),
+      denied: await api.create(
+        script([{ tools: [terminal('rm -rf build'), terminal(untilTold)] }, { text: 'done' }]),
+      ),
+    };
+    await waitFor('the command to run', () => existsSync(world.workspaceFile(runs.inTool, 'begun')));
+    for (const gate of ['step', 'answer', 'never']) await model.waitingAt(gate);
+    ({ request_id } = await waitForApproval(api, runs.asking));
+    await waitForApproval(api, runs.denied);
+    await model.waitForRequest(({ scriptId, ended }) => ended && retryPrompt.includes(`id=${scriptId} `));
+    const open = api.stream(runs.answering);
+
+    const exited = server.kill('SIGTERM');
+    const refused = await waitFor('the drain to begin', async () => {
+      const answer = await api.post('/v1/runs', { input: 'too late' });
+      return answer.status === 503 && answer;
+    });
+    const chat = await api.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'x' }] });
+    expect((await api.get('/health')).status).toBe(200);
+    whileDraining = { refused, chat, detailed: await api.get('/health/detailed') };
+    expect((await api.run(runs.answering)).status).toBe('running');
+    expect((await api.approve(runs.denied, 'deny')).status).toBe(200);
+    expect((await api.stop(runs.stopped)).status).toBe(200);
+    await endsAs(api, runs.stopped, 'run.cancelled');
+
+    for (const runId of [runs.inTool, runs.denied]) writeFileSync(world.workspaceFile(runId, 'go'), '');
+    for (const gate of ['step', 'answer']) model.open(gate);
+    const since = performance.now();
+    const waits = processorWaits();
+    expect((await exited).code).toBe(0);
+    expect(performance.now() - since).toBeLessThan(BOUND_MS + waits());
+    watched = (await open).frames;
+    await server.start();
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  test('accepts no run meanwhile, and everything else works', () => {
+    const { refused, chat, detailed } = whileDraining;
+    expect(refused.body).toMatchObject({ error: { code: 'gateway_draining' } });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(chat).toMatchObject({ status: 503, body: { error: { code: 'gateway_draining' } } });
+    expect(detailed.body).toMatchObject({ gateway_state: 'draining' });
+    expect(names(watched).at(-1)).toBe('run.completed');
+  });
+
+  test('lets a running tool finish, and records it as finished, not as interrupted', async () => {
+    const { frames } = await endsAs(world.api, runs.inTool, 'run.completed');
+    expect(ofKind(frames, 'tool.completed')).toMatchObject([{ error: false, preview: 'finished\n' }]);
+  });
+
+  test('leaves calls that have not begun for the next start', async () => {
+    const { frames } = await endsAs(world.api, runs.inStep, 'run.completed');
+    // It ran there, once: it was ended by its timeout, not because of an unknown outcome.
+    expect(names(frames).filter((name) => name !== 'message.delta')).toEqual([
+      'step.completed',
+      'run.resumed',
+      'tool.started',
+      'tool.completed',
+      'step.completed',
+      'run.completed',
+    ]);
+    expect(ofKind(frames, 'tool.completed')[0]!.preview).toContain('still running after 1 s');
+    expect(processesWith(marker)).toEqual([]);
+  });
+
+  test('hands over at once what waits for an approval or a retry; the approval can still be answered', async () => {
+    expect(await world.api.run(runs.asking)).toMatchObject({
+      status: 'waiting_for_approval',
+      approval: { request_id },
+    });
+    expect((await world.api.approve(runs.asking, 'once', { request_id })).status).toBe(200);
+    const { frames } = await endsAs(world.api, runs.asking, 'run.completed');
+    expect(ofKind(frames, 'approval.request')).toHaveLength(1);
+    expect(existsSync(world.workspaceFile(runs.asking, 'ran'))).toBe(true);
+    expect((await endsAs(world.api, runs.retrying, 'run.completed')).output).toBe('second try');
+  });
+});
+
+describe('at the limit', () => {
+  let world: ServerWithModel<ServerProcess>;
+  let answering: { runId: string; before: Frame[] };
+  let inTool: string;
+
+  beforeAll(async () => {
+    world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '1' });
+    const { command, marker } = markedSleep();
+    const runId = await world.api.create(
+      script([{ hang: 'mid', chunks: ['false ', 'start'], times: 1 }, { text: 'unsaid' }]),
+    );
+    inTool = await world.api.create(script([{ tools: [terminal(command)] }, { text: 'I shall check' }]));
+    const { frames: before } = await world.api.stream(runId, { until: () => true });
+    answering = { runId, before };
+    await waitFor('the command to run', () => processesWith(marker).length > 0);
+    const { code, tookMs, atMostMs } = await terminate(world.server);
+    expect(code).toBe(0);
+    expect(tookMs).toBeGreaterThanOrEqual(990);
+    expect(tookMs).toBeLessThan(1_000 + atMostMs);
+    expect(processesWith(marker)).toEqual([]);
+    await world.server.start();
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  test('a stuck run is handed over, and continues after the restart', async () => {
+    const { output, frames } = await endsAs(world.api, answering.runId, 'run.completed');
+    expect(output).toBe('false start');
+    const from = Number(answering.before[0]!.id);
+    expect(ofKind(frames, 'run.resumed')).toMatchObject([{ discard_from_seq: from }]);
+  });
+
+  test('a running tool is ended, and its outcome is reported as unknown', async () => {
+    const { frames } = await endsAs(world.api, inTool, 'run.completed');
+    expect(ofKind(frames, 'tool.started')).toHaveLength(1);
+    expect(ofKind(frames, 'tool.completed')).toMatchObject([
+      { error: true, preview: expect.stringContaining('outcome is unknown') },
+    ]);
   });
 });
 
@@ -257,22 +247,22 @@ describe('starting', () => {
   }
 
   test('on a taken port fails loudly and leaves the runs of its data untouched', async () => {
-    await using world = await ServerWithModel.startProcess();
+    await using world = await ServerWithModel.start();
     const runId = await world.api.create(script([{ hang: 'before' }]));
     await world.model.waitForRequest(() => true);
-    await world.server.kill();
+    await world.server.stop();
 
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     cleanups.push(() => taken.close());
     const { port } = taken.address() as { port: number };
     const requests = world.model.requests.length;
-    const { code } = await world.server.startAndExit({ API_SERVER_PORT: String(port) });
-    expect(code).toBe(1);
-    expect(oneLine(world.server)).toContain(`port ${port} is in use`);
+    await using refused = new ServerProcess({ dataDir: world.server.dataDir, modelUrl: world.model.url });
+    expect((await refused.startAndExit({ API_SERVER_PORT: String(port) })).code).toBe(1);
+    expect(oneLine(refused)).toContain(`port ${port} is in use`);
     expect(world.model.requests).toHaveLength(requests);
 
-    await world.server.start();
+    await world.server.restart();
     const resumed = await world.api.stream(runId, { until: ({ event }) => event.event === 'run.resumed' });
     expect(names(resumed.frames)).toEqual(['run.resumed']);
   });

@@ -11,8 +11,8 @@ import {
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { spawnTalaria, talaria } from '../cli/talaria.ts';
 import type { Api } from '../support/api.ts';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
-import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import {
@@ -29,7 +29,6 @@ const PASSWORD = 's3cret-word';
 
 let postgres: TestPostgres;
 let url: string;
-let world: ServerWithModel<ServerProcess>;
 
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -37,27 +36,21 @@ beforeAll(async () => {
 afterAll(() => postgres?.stop());
 beforeEach(async () => {
   url = await postgres.createEmptyDatabase();
-  world = await ServerWithModel.startProcess({ TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' });
 });
-afterEach(() => world[Symbol.asyncDispose]());
 
-const file = () => join(world.server.dataDir, 'talaria.db');
+const fileOf = ({ server }: ServerWithModel) => join(server.dataDir, 'talaria.db');
 
-function migrateStore(...flags: string[]) {
-  return talaria('', ['migrate-store', '--from', file(), '--to', url, ...flags]);
+function migrateStore(world: ServerWithModel, ...flags: string[]) {
+  return talaria('', ['migrate-store', '--from', fileOf(world), '--to', url, ...flags]);
 }
 
 /** The command dies at this moment as by `kill -9`; without one it runs to its end. */
-async function migrateUntil(failpoint: string): Promise<void> {
-  const { child, ended } = spawnTalaria('', ['migrate-store', '--from', file(), '--to', url], {
+async function migrateUntil(world: ServerWithModel, failpoint: string): Promise<void> {
+  const { child, ended } = spawnTalaria('', ['migrate-store', '--from', fileOf(world), '--to', url], {
     env: { TALARIA_FAILPOINTS: failpoint },
   });
   const { stdout } = await ended;
   expect({ stdout, signal: child.signalCode }).toEqual({ stdout: '', signal: 'SIGKILL' });
-}
-
-function startOnPostgres(): Promise<void> {
-  return world.server.start({ TALARIA_DATABASE_URL: url });
 }
 
 async function say(api: Api, input: string, fields: Record<string, unknown>): Promise<string> {
@@ -69,9 +62,15 @@ async function say(api: Api, input: string, fields: Record<string, unknown>): Pr
 /** A dozen processes, one after the other, on a machine that may be busy. */
 const MANY_STARTS_MS = 90_000;
 
-test('everything continues where it was, though the server and the move were killed again and again', {
-  timeout: MANY_STARTS_MS,
-}, async () => {
+const NAME = 'everything continues where it was, though the server and the move were killed';
+test(NAME, { timeout: MANY_STARTS_MS }, () => moves(['move.before-verified']));
+test(`${NAME} again and again`, { timeout: MANY_STARTS_MS, tags: ['soak'] }, () =>
+  moves(['move.after-batch@4', 'move.after-copy', 'move.before-verified']),
+);
+
+/** The move is killed at its first batch, and then at each of these moments. */
+async function moves(moments: readonly string[]): Promise<void> {
+  await using world = await ServerWithModel.startProcess({ TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' });
   await using receiver = await WebhookReceiver.start(503);
   const { api, model } = world;
   const keyed = { input: script([{ text: 'only once' }]) };
@@ -106,25 +105,24 @@ test('everything continues where it was, though the server and the move were kil
   model.open(gate);
   {
     // It becomes due while no server is running.
-    using db = new DatabaseSync(file());
+    using db = new DatabaseSync(fileOf(world));
     db.exec('UPDATE jobs SET next_run_at = 1');
   }
-  await migrateUntil('move.after-batch');
+  await migrateUntil(world, 'move.after-batch');
   expect((await world.server.startAndExit({ TALARIA_DATABASE_URL: url })).code).toBe(1);
   // The password of the database is masked, also where it is the name of a command.
   expect(world.server.errors).toMatch(/Run the same \S+ migrate-store command again/);
-  for (const moment of ['move.after-batch@4', 'move.after-copy', 'move.before-verified'])
-    await migrateUntil(moment);
-  const { code, stdout } = await migrateStore('--json');
+  for (const moment of moments) await migrateUntil(world, moment);
+  const { code, stdout } = await migrateStore(world, '--json');
   expect(code).toBe(0);
   const { verified, rows, tables } = JSON.parse(stdout);
   expect([verified, rows > 20]).toEqual([true, true]);
   expect(tables.map(({ table }: { table: string }) => table)).toContain('records');
-  const again = await migrateStore();
+  const again = await migrateStore(world);
   expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('moved and compared before')]);
 
   receiver.behaviour = 204;
-  await startOnPostgres();
+  await world.server.start({ TALARIA_DATABASE_URL: url });
   const moved = world.api;
   expect(await moved.list(`?limit=10&after=${page.next_cursor}`)).toMatchObject({
     data: rest.data.map(({ run_id }) => ({ run_id })),
@@ -156,37 +154,42 @@ test('everything continues where it was, though the server and the move were kil
   );
   expect(after.job.repeat.completed).toBe(1);
   await waitFor('the message to be sent', async () => (await moved.run(announced)).webhook?.delivered === 1);
-});
+}
 
 describe('the command', () => {
+  let world: ServerWithModel<HostedServer>;
+  beforeEach(async () => {
+    world = await ServerWithModel.start();
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
   test('refuses a store that a server uses, and one that is not empty', async () => {
-    const inUse = await migrateStore();
+    const inUse = await migrateStore(world);
     expect([inUse.code, inUse.stderr]).toEqual([
       1,
       expect.stringContaining('is in use by a server: stop it first'),
     ]);
     await say(world.api, script([{ text: 'here' }]), {});
-    await world.server.kill('SIGTERM');
-    await startOnPostgres();
-    const target = await migrateStore('--json');
+    await world.server.restart({ TALARIA_DATABASE_URL: url });
+    const target = await migrateStore(world, '--json');
     expect([target.code, JSON.parse(target.stderr).error.message]).toEqual([
       1,
       expect.stringContaining('The target is in use: stop its servers first'),
     ]);
     await say(world.api, script([{ text: 'there' }]), {});
-    await world.server.kill('SIGTERM');
-    expect((await migrateStore()).stderr).toContain('The target is not empty');
+    await world.server.stop();
+    expect((await migrateStore(world)).stderr).toContain('The target is not empty');
   });
 
   test('stops at Ctrl-C, shows its progress, and continues from there', async () => {
     await say(world.api, script([{ text: 'here' }]), {});
-    await world.server.kill('SIGTERM');
-    await migrateUntil('move.after-batch');
+    await world.server.stop();
+    await migrateUntil(world, 'move.after-batch');
     const client = new pg.Client(url);
     await client.connect();
     // Blocks the next batch until the signal has arrived.
     await client.query('BEGIN; LOCK TABLE store_move IN EXCLUSIVE MODE');
-    const { child, ended } = spawnTalaria('', ['migrate-store', '--from', file(), '--to', url]);
+    const { child, ended } = spawnTalaria('', ['migrate-store', '--from', fileOf(world), '--to', url]);
     await waitFor(
       'the command to wait',
       async () => (await client.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rows.length > 0,
@@ -200,22 +203,28 @@ describe('the command', () => {
       130,
       expect.stringMatching(/Interrupted at copying, \d+%; the same command continues from there/),
     ]);
-    expect((await migrateStore()).code).toBe(0);
+    expect((await migrateStore(world)).code).toBe(0);
   });
 
   test('shows no password, whatever goes wrong', async () => {
-    await world.server.kill('SIGTERM');
+    await world.server.stop();
     const { host, pathname } = new URL(url);
     for (const store of [
       `postgres://talaria:${PASSWORD}@127.0.0.1:1/runs`,
       `postgres://talaria:${PASSWORD}@${host}${pathname}`,
       `postgres:/talaria:${PASSWORD}@${host}`,
     ]) {
-      const { code, stdout, stderr } = await talaria('', ['migrate-store', '--from', file(), '--to', store]);
+      const { code, stdout, stderr } = await talaria('', [
+        'migrate-store',
+        '--from',
+        fileOf(world),
+        '--to',
+        store,
+      ]);
       expect(code).not.toBe(0);
       expect(stdout + stderr).not.toContain(PASSWORD);
     }
-    const missing = await talaria('', ['migrate-store', '--from', file()]);
+    const missing = await talaria('', ['migrate-store', '--from', fileOf(world)]);
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('expected --to <store>')]);
   });
 });

@@ -22,23 +22,51 @@ const ALLOW = { TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' };
 const said = (text: string) => script([{ text }]);
 const asking = () => script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]);
 
+const openssl = spawnSync('openssl', ['version']).status === 0;
+const why = openssl ? '' : ' (skipped: no openssl on this machine, to make a certificate)';
+
+/** Of a receiver on this machine, which the server trusts. */
+class Certificate implements Disposable {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'talaria-webhook-'));
+  readonly keyPath = join(this.#directory, 'key.pem');
+  readonly certPath = join(this.#directory, 'cert.pem');
+
+  static make(): Certificate {
+    const certificate = new Certificate();
+    const { keyPath, certPath } = certificate;
+    const kind = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost';
+    const words = `req -x509 ${kind} -keyout ${keyPath} -out ${certPath}`.split(' ');
+    const made = spawnSync('openssl', [...words, '-addext', 'subjectAltName=DNS:localhost']);
+    expect(made.status, String(made.stderr)).toBe(0);
+    return certificate;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#directory, { recursive: true });
+  }
+}
+
+let certificate: Certificate | undefined;
 let standard: WebhookReceiver;
 let own: WebhookReceiver;
 let world: ServerWithModel<ServerProcess>;
 let api: Api;
 beforeAll(async () => {
   standard = await WebhookReceiver.start();
+  certificate = openssl ? Certificate.make() : undefined;
   world = await ServerWithModel.startProcess({
     ...ALLOW,
     TALARIA_WEBHOOK_URL: standard.url,
     TALARIA_WEBHOOK_SECRET: DEFAULT_SECRET,
     TALARIA_LOG_LEVEL: 'debug',
+    ...(certificate && { NODE_EXTRA_CA_CERTS: certificate.certPath }),
   });
   api = world.api;
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
   await standard[Symbol.asyncDispose]();
+  certificate?.[Symbol.dispose]();
 });
 beforeEach(async () => {
   own = await WebhookReceiver.start();
@@ -201,7 +229,7 @@ describe('a receiver', () => {
 });
 
 describe('a message outlives', () => {
-  test('kill -9 between the end of the run and its delivery', async () => {
+  test('kill -9 between the end of the run and its delivery', { tags: ['soak'] }, async () => {
     await using mortal = await ServerWithModel.startProcess({
       ...ALLOW,
       TALARIA_FAILPOINTS: 'run.after-terminal',
@@ -234,7 +262,7 @@ describe('a message outlives', () => {
     expect(second!.body).toBe(first!.body);
   });
 
-  test('kill -9 while it is being sent', async () => {
+  test('kill -9 while it is being sent', { tags: ['soak'] }, async () => {
     await using mortal = await ServerWithModel.startProcess(ALLOW);
     own.behaviour = 'hang';
     const runId = await mortal.api.create(said('cut off'), { webhook: { url: own.url } });
@@ -248,13 +276,13 @@ describe('a message outlives', () => {
   });
 
   test('a stop of the server, which does not wait for its receiver', async () => {
-    await using mortal = await ServerWithModel.startProcess(ALLOW);
+    await using mortal = await ServerWithModel.start(ALLOW);
     own.behaviour = 'hang';
     const runId = await mortal.api.create(said('later'), { webhook: { url: own.url } });
     await own.receives(1);
-    expect(await mortal.server.kill('SIGTERM')).toMatchObject({ code: 0 });
-    own.behaviour = 204;
-    await mortal.server.start();
+    await mortal.server.restart({}, () => {
+      own.behaviour = 204;
+    });
     expect((await settled(runId, mortal.api)).webhook).toMatchObject({ delivered: 1, last_error: null });
   });
 
@@ -277,32 +305,25 @@ describe('a message outlives', () => {
   });
 });
 
-const openssl = spawnSync('openssl', ['version']).status === 0;
-const why = openssl ? '' : ' (skipped: no openssl on this machine, to make a certificate)';
-
 test.skipIf(!openssl)(`a TLS receiver gets the message if its certificate is trusted${why}`, async () => {
-  await using stack = new AsyncDisposableStack();
-  const directory = mkdtempSync(join(tmpdir(), 'talaria-webhook-'));
-  stack.defer(() => rmSync(directory, { recursive: true }));
-  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
-  const request = `req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout ${key} -out ${cert}`;
-  const made = spawnSync('openssl', [...request.split(' '), '-addext', 'subjectAltName=DNS:localhost']);
-  expect(made.status, String(made.stderr)).toBe(0);
+  const { keyPath, certPath } = certificate!;
   const paths: (string | undefined)[] = [];
   const receiver = createServer(
-    { key: readFileSync(key), cert: readFileSync(cert) },
+    { key: readFileSync(keyPath), cert: readFileSync(certPath) },
     (incoming, response) => {
       paths.push(incoming.url);
       response.writeHead(204).end();
     },
   );
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  stack.defer(() => void receiver.close());
-  const secure = stack.use(await ServerWithModel.startProcess({ ...ALLOW, NODE_EXTRA_CA_CERTS: cert }));
-  const url = `https://localhost:${(receiver.address() as AddressInfo).port}/hook?a=b`;
-  const runId = await secure.api.create(said('sealed'), { webhook: { url } });
-  expect((await settled(runId, secure.api)).webhook).toMatchObject({ delivered: 1, last_error: null });
-  expect(paths).toEqual(['/hook?a=b']);
+  try {
+    const url = `https://localhost:${(receiver.address() as AddressInfo).port}/tls?a=b`;
+    const runId = await api.create(said('sealed'), { webhook: { url } });
+    expect((await settled(runId)).webhook).toMatchObject({ delivered: 1, last_error: null });
+    expect(paths).toEqual(['/tls?a=b']);
+  } finally {
+    receiver.close();
+  }
 });
 
 describe('a server that calls no private addresses', () => {
