@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { checkPeers } from '../../packages/server/src/cli/doctor/checks/peers.ts';
 import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
 import {
   startPostgres,
@@ -18,8 +19,10 @@ import {
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { talaria } from '../cli/talaria.ts';
 import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
+import type { RunningServer } from '../support/server-settings.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ofKind, terminal, waitForStatus } from './server-with-model.ts';
 
@@ -29,7 +32,7 @@ const HUGE_BYTES = 400_000_000;
 
 let postgres: TestPostgres;
 let model: ModelServer;
-const servers: ServerProcess[] = [];
+const servers: RunningServer[] = [];
 
 beforeAll(async () => {
   [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
@@ -48,23 +51,33 @@ async function startServer(url: string, env: Record<string, string> = {}): Promi
   return server;
 }
 
+/** For a server that is neither killed nor looked into. */
+async function startHosted(url: string, env: Record<string, string> = {}): Promise<HostedServer> {
+  const server = await HostedServer.start({
+    modelUrl: model.url,
+    env: { ...KEYS, TALARIA_DATABASE_URL: url, TALARIA_LEASE_SECONDS: '2', ...env },
+  });
+  servers.push(server);
+  return server;
+}
+
 async function endServers(): Promise<void> {
   for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
 }
 
-const apiOf = (server: ServerProcess, key = KEY) => new Api(server.url, key);
+const apiOf = (server: RunningServer, key = KEY) => new Api(server.url, key);
 
-function artifacts(server: ServerProcess, runId: string, path = '', init: RequestInit = {}) {
+function artifacts(server: RunningServer, runId: string, path = '', init: RequestInit = {}) {
   const headers = { authorization: `Bearer ${KEY}`, ...init.headers };
   return fetch(`${server.url}/v1/runs/${runId}/artifacts${path}`, { ...init, headers });
 }
 
-async function listed(server: ServerProcess, runId: string): Promise<string[]> {
+async function listed(server: RunningServer, runId: string): Promise<string[]> {
   const { data } = (await (await artifacts(server, runId)).json()) as { data: { path: string }[] };
   return data.map(({ path }) => path).filter((path) => path !== '.talaria');
 }
 
-const workspaceOf = (server: ServerProcess, runId: string) =>
+const workspaceOf = (server: RunningServer, runId: string) =>
   join(server.dataDir, 'workspaces', `t-${runId}`);
 
 async function errorOf(answer: Response): Promise<{ status: number; code: string; message: string }> {
@@ -243,7 +256,40 @@ describe('a server without workspaces', () => {
     expect(Object.keys(body.paths).filter((known) => known.includes('peers'))).toEqual([]);
   });
 
-  test('finds with doctor which of the others it cannot reach', async () => {
+  const facts = () => [
+    expect.stringMatching(`\\(work\\) at ${worker.url}$`),
+    expect.stringMatching(/^server_afar \(all\) at http:\/\/127.0.0.1:2: .*ECONNREFUSED/),
+  ];
+
+  test('finds which of the others it cannot reach', () =>
+    withUnreachable(async () => {
+      const found = await checkPeers(database);
+      expect(found).toMatchObject({
+        status: 'warning',
+        fix: expect.stringContaining('TALARIA_ADVERTISE_URL'),
+      });
+      expect(found.facts).toEqual(expect.arrayContaining(facts()));
+    }));
+
+  test('finds it with doctor, too', { tags: ['soak'] }, () =>
+    withUnreachable(async () => {
+      const { stdout } = await talaria(front.url, ['doctor', '--json'], {
+        env: {
+          TALARIA_DATA_DIR: front.dataDir,
+          TALARIA_DATABASE_URL: database,
+          TALARIA_ROLE: 'http',
+          API_SERVER_PORT: '0',
+        },
+      });
+      const { checks } = JSON.parse(stdout) as { checks: { name: string; facts: string[] }[] };
+      const found = checks.find(({ name }) => name === 'peers');
+      expect(found).toMatchObject({ status: 'warning' });
+      expect(found?.facts).toEqual(expect.arrayContaining(facts()));
+    }),
+  );
+
+  /** While the database knows a server that nobody reaches. */
+  async function withUnreachable(look: () => Promise<void>): Promise<void> {
     const journal = await PostgresJournal.open({ url: database });
     const server = {
       serverId: 'server_afar',
@@ -255,31 +301,12 @@ describe('a server without workspaces', () => {
     const { servers: known } = journal.peers;
     try {
       const startedAt = await known.announce(server);
-      const { stdout } = await talaria(front.url, ['doctor', '--json'], {
-        env: {
-          TALARIA_DATA_DIR: front.dataDir,
-          TALARIA_DATABASE_URL: database,
-          TALARIA_ROLE: 'http',
-          API_SERVER_PORT: '0',
-        },
-      });
-      const { checks } = JSON.parse(stdout) as { checks: { name: string; facts: string[] }[] };
-      const found = checks.find(({ name }) => name === 'peers');
-      expect(found).toMatchObject({
-        status: 'warning',
-        fix: expect.stringContaining('TALARIA_ADVERTISE_URL'),
-      });
-      expect(found?.facts).toEqual(
-        expect.arrayContaining([
-          expect.stringMatching(`\\(work\\) at ${worker.url}$`),
-          expect.stringMatching(/^server_afar \(all\) at http:\/\/127.0.0.1:2: .*ECONNREFUSED/),
-        ]),
-      );
+      await look();
       await known.leave(server.serverId, startedAt);
     } finally {
       await journal.close();
     }
-  });
+  }
 
   test('has its own id: a server on a copy of its data directory does not start', async () => {
     const copy = new ServerProcess({
@@ -337,7 +364,7 @@ describe('a run that changed servers', () => {
 
   test('without checkpoints has the files of the last one, and never continues with older ones', async () => {
     const url = await postgres.createDatabase();
-    const front = await startServer(url, { TALARIA_ROLE: 'http' });
+    const front = await startHosted(url, { TALARIA_ROLE: 'http' });
     const worker = { TALARIA_ROLE: 'work', TALARIA_CHECKPOINTS: 'false' };
     const first = await startServer(url, worker);
     const wait = 'touch waiting; while :; do sleep 0.05; done';
@@ -372,7 +399,7 @@ describe('a run that changed servers', () => {
   test('leaves nothing behind when another server evicts it, and files of no run stay', async () => {
     const url = await postgres.createDatabase();
     // It keeps runs so long that it evicts none itself within this test, and looks for what others evicted.
-    const keeping = await startServer(url, { TALARIA_RUN_RETENTION_SECONDS: '30' });
+    const keeping = await startHosted(url, { TALARIA_RUN_RETENTION_SECONDS: '30' });
     const api = apiOf(keeping);
     const made = await api.create(script([{ tools: [terminal('echo x > file')] }, { text: 'done' }]));
     await endsAs(api, made, 'run.completed');
@@ -381,9 +408,8 @@ describe('a run that changed servers', () => {
     await waitForStatus(api, moved, 'completed');
     const strange = createRunId();
     for (const runId of [moved, strange]) mkdirSync(workspaceOf(keeping, runId));
-    await keeping.kill();
-    await keeping.start();
-    const evicting = await startServer(url, { TALARIA_RUN_RETENTION_SECONDS: '1' });
+    await keeping.restart();
+    const evicting = await startHosted(url, { TALARIA_RUN_RETENTION_SECONDS: '1' });
     for (const runId of [made, moved]) {
       const status = async () => (await apiOf(evicting).get(`/v1/runs/${runId}`)).status;
       await waitFor('the eviction', async () => (await status()) === 404);

@@ -195,13 +195,12 @@ describe('a completion that asks for tools of the client', () => {
     expect(await ask(next)).toMatchObject({ runId, choice: { message: { content: 'Snow.' } } });
   });
 
-  test('is continued after kill -9', async () => {
-    await using restarted = await ServerWithModel.startProcess();
+  test('is continued after a restart', async () => {
+    await using restarted = await ServerWithModel.start();
     const of = () => new OpenAI({ baseURL: `${restarted.server.url}/v1`, apiKey: 'none' });
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
     const { choices } = await of().chat.completions.create({ model, messages, tools });
-    await restarted.server.kill();
-    await restarted.server.start();
+    await restarted.server.restart();
     const next = answered(messages, choices[0]!.message, () => 'snow');
     const { choices: last } = await of().chat.completions.create({ model, messages: next, tools });
     expect(last[0]!.message.content).toBe('Snow.');

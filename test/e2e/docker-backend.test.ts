@@ -16,6 +16,8 @@ import { inTurn, play } from './played-run.ts';
 import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
 
 const reason = await whyNoDocker();
+/** Runs show what a kill leaves of containers, and other tests what slots are. */
+const SOAK = { tags: ['soak'] };
 const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
 
 describe.skipIf(reason !== undefined)(title, () => {
@@ -97,29 +99,33 @@ describe.skipIf(reason !== undefined)(title, () => {
     expect(after.filter((id) => before.includes(id))).toEqual([]);
   });
 
-  test('slots of clients are in containers, and keep the files of their trajectory after kill -9', async () => {
-    const acquire = async () =>
-      (await world.api.post<{ id: string }>('/v1/slots', { trajectory_id: 'task' })).body.id;
-    const execute = (slotId: string, command: string) => {
-      const requests = [{ slot_id: slotId, tool: 'bash', args: { command } }];
-      return world.api.post<{ results: { output: string }[] }>('/v1/slots/execute', { requests });
-    };
-    const first = await acquire();
-    const { body } = await execute(first, 'echo kept > note; pwd; ls /talaria 2>/dev/null; id -u');
-    expect(body.results).toMatchObject([{ output: '/workspace\n1000\n' }]);
-    const cutOff = execute(first, 'echo started > started; sleep 600').catch((error: unknown) => error);
-    await waitFor('the command to run', async () => {
-      const { body } = await execute(first, 'cat started');
-      return body.results[0]?.output === 'started\n';
-    });
-    await world.server.kill();
-    expect(await cutOff).toBeInstanceOf(TypeError);
-    await world.server.start();
-    expect((await execute(first, 'cat note')).status).toBe(404);
-    const again = await acquire();
-    expect((await execute(again, 'cat note')).body.results).toMatchObject([{ output: 'kept\n' }]);
-    await world.api.post(`/v1/slots/${again}/release`, { reset_workspace: true });
-  });
+  test(
+    'slots of clients are in containers, and keep the files of their trajectory after kill -9',
+    SOAK,
+    async () => {
+      const acquire = async () =>
+        (await world.api.post<{ id: string }>('/v1/slots', { trajectory_id: 'task' })).body.id;
+      const execute = (slotId: string, command: string) => {
+        const requests = [{ slot_id: slotId, tool: 'bash', args: { command } }];
+        return world.api.post<{ results: { output: string }[] }>('/v1/slots/execute', { requests });
+      };
+      const first = await acquire();
+      const { body } = await execute(first, 'echo kept > note; pwd; ls /talaria 2>/dev/null; id -u');
+      expect(body.results).toMatchObject([{ output: '/workspace\n1000\n' }]);
+      const cutOff = execute(first, 'echo started > started; sleep 600').catch((error: unknown) => error);
+      await waitFor('the command to run', async () => {
+        const { body } = await execute(first, 'cat started');
+        return body.results[0]?.output === 'started\n';
+      });
+      await world.server.kill();
+      expect(await cutOff).toBeInstanceOf(TypeError);
+      await world.server.start();
+      expect((await execute(first, 'cat note')).status).toBe(404);
+      const again = await acquire();
+      expect((await execute(again, 'cat note')).body.results).toMatchObject([{ output: 'kept\n' }]);
+      await world.api.post(`/v1/slots/${again}/release`, { reset_workspace: true });
+    },
+  );
 
   test('a server that cannot start its containers says why, and does not start', async () => {
     const server = new ServerProcess({

@@ -1,7 +1,6 @@
 /**
  * Tools of MCP servers in runs: offered, called, gated, stopped, interrupted, and never a danger to the server itself.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempDisposableSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { ToolsetList } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { McpServerHealth } from '../../packages/server/src/mcp/mcp-server.ts';
+import { talaria } from '../cli/talaria.ts';
 import type { Api } from '../support/api.ts';
 import { type HttpMcpServer, startHttpMcpServer } from '../support/mcp/http-server.ts';
 import { script } from '../support/model-server.ts';
@@ -28,19 +28,11 @@ import {
 
 const STDIO = fileURLToPath(new URL('../support/mcp/stdio-server.ts', import.meta.url));
 const BROKEN = fileURLToPath(new URL('../support/mcp/broken-server.ts', import.meta.url));
-const BIN = fileURLToPath(new URL('../../packages/server/bin/talaria.js', import.meta.url));
 /** No pattern would match them: they are known because they are configured. */
 const ENV_SECRET = 'quail9Zebra4Velvet7Harbor';
 const HEADER_SECRET = 'maple2Quartz8Lantern5Drift';
 
 const node = (...args: string[]) => ({ command: process.execPath, args });
-
-/** A server with these MCP servers. */
-async function startWith(servers: Record<string, object>) {
-  const world = await ServerWithModel.start({ TALARIA_MCP_SERVERS: JSON.stringify(servers) });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  return world;
-}
 
 interface Detailed {
   mcp_servers: McpServerHealth[];
@@ -53,6 +45,11 @@ async function health(api: Api): Promise<McpServerHealth[]> {
 
 async function allReady(api: Api): Promise<void> {
   await waitFor('the MCP servers', async () => (await health(api)).every(({ status }) => status === 'ready'));
+}
+
+/** What the command shows of these settings. */
+async function configOf(env: Record<string, string>): Promise<string> {
+  return (await talaria('', ['config', '--json'], { env })).stdout;
 }
 
 function temporaryFile(): string {
@@ -255,16 +252,13 @@ describe('with a child process and an HTTP server', () => {
       JSON.stringify((await world.api.get('/health/detailed')).body),
       world.server.errors,
       world.server.output,
-      execFileSync(process.execPath, [BIN, 'config', '--json'], {
-        env: {
-          HOME: world.server.dataDir,
-          THE_TOKEN: ENV_SECRET,
-          TALARIA_MCP_SERVERS: JSON.stringify({
-            local: { command: 'x', args: ['--token', ENV_SECRET], env: { SERVICE_TOKEN: `\${THE_TOKEN}` } },
-            remote: { url: 'http://127.0.0.1/', headers: { 'X-Api-Key': HEADER_SECRET } },
-          }),
-        },
-        encoding: 'utf8',
+      await configOf({
+        HOME: world.server.dataDir,
+        THE_TOKEN: ENV_SECRET,
+        TALARIA_MCP_SERVERS: JSON.stringify({
+          local: { command: 'x', args: ['--token', ENV_SECRET], env: { SERVICE_TOKEN: `\${THE_TOKEN}` } },
+          remote: { url: 'http://127.0.0.1/', headers: { 'X-Api-Key': HEADER_SECRET } },
+        }),
       }),
     ];
     for (const text of shown) {
@@ -288,7 +282,7 @@ test('servers that never get ready delay neither the start nor a run', async () 
     missing: { command: 'no-such-program' },
     nowhere: { url: 'http://127.0.0.1:1/mcp' },
   };
-  await using world = await ServerWithModel.startProcess({ TALARIA_MCP_SERVERS: JSON.stringify(servers) });
+  await using world = await ServerWithModel.start({ TALARIA_MCP_SERVERS: JSON.stringify(servers) });
   const { output } = await play(world, ...inTurn(call('terminal', { command: 'echo fine' })));
   expect(output).toBe('I see');
   const offered = world.model.requests.at(-1)!.body.tools!.map((tool) => tool.function.name);
@@ -311,36 +305,62 @@ test('servers that never get ready delay neither the start nor a run', async () 
     ['nowhere', 'failed'],
   ]);
   expect(states[3]!.reason).toBe('refuses connections (ECONNREFUSED)');
-  await world.server.kill('SIGTERM');
-  expect(await world.server.exited()).toMatchObject({ code: 0 });
 });
 
-test('a run that is claimed right after the start gets the tools of quick servers', async () => {
-  const world = await startWith({ local: node(STDIO) });
-  const startedAt = Date.now();
-  await play(world, { text: 'hello' });
-  await allReady(world.api);
-  const request = world.model.requests.at(-1)!;
-  const [local] = await health(world.api);
-  const waited = request.at >= Date.parse(local!.since);
-  // On a machine so busy that nothing is quick, the run continues without them.
-  expect(waited || request.at - startedAt > 2_000).toBe(true);
-  const offered = request.body.tools!.map((tool) => tool.function.name);
-  if (waited) expect(offered).toContain('mcp__local__echo');
-});
+describe('with one child process', () => {
+  let world: ServerWithModel;
+  beforeAll(async () => {
+    world = await ServerWithModel.start({ TALARIA_MCP_SERVERS: JSON.stringify({ local: node(STDIO) }) });
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
 
-test('a stop ends a call within five seconds, and the server is told', async () => {
-  const file = temporaryFile();
-  const world = await startWith({ local: node(STDIO) });
-  await allReady(world.api);
-  const runId = await world.api.create(script(inTurn(call('mcp__local__wait', { file }))));
-  await waitFor('the call to begin', () => linesOf(file).includes('begun'));
-  const asked = performance.now();
-  const waits = processorWaits();
-  await world.api.stop(runId);
-  await endsAs(world.api, runId, 'run.cancelled');
-  expect(performance.now() - asked - waits()).toBeLessThan(5_000);
-  await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
+  // First: the server has just been started.
+  test('a run that is claimed right after the start gets the tools of quick servers', async () => {
+    const startedAt = Date.now();
+    await play(world, { text: 'hello' });
+    await allReady(world.api);
+    const request = world.model.requests.at(-1)!;
+    const [local] = await health(world.api);
+    const waited = request.at >= Date.parse(local!.since);
+    // On a machine so busy that nothing is quick, the run continues without them.
+    expect(waited || request.at - startedAt > 2_000).toBe(true);
+    const offered = request.body.tools!.map((tool) => tool.function.name);
+    if (waited) expect(offered).toContain('mcp__local__echo');
+  });
+
+  test('a stop ends a call within five seconds, and the server is told', async () => {
+    const file = temporaryFile();
+    await allReady(world.api);
+    const runId = await world.api.create(script(inTurn(call('mcp__local__wait', { file }))));
+    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+    const asked = performance.now();
+    const waits = processorWaits();
+    await world.api.stop(runId);
+    await endsAs(world.api, runId, 'run.cancelled');
+    expect(performance.now() - asked - waits()).toBeLessThan(5_000);
+    await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
+  });
+
+  test('a server that dies during a call is restarted, and the run continues with it', async () => {
+    await allReady(world.api);
+    const gate = 'until it is back';
+    const prompt = script([
+      { tools: [call('mcp__local__exit', { code: 9 })] },
+      { gate, tools: [call('mcp__local__echo', { text: 'back' })] },
+      { text: 'done' },
+    ]);
+    const runId = await world.api.create(prompt);
+    await world.model.waitingAt(gate);
+    await waitFor('the restart', async () => {
+      const [server] = await health(world.api);
+      return server!.status === 'ready' && server!.restarts === 1;
+    });
+    world.model.open(gate);
+    await endsAs(world.api, runId, 'run.completed');
+    const told = toldOf(world, prompt);
+    expect(told[0]!.content).toMatch(/'local' ended with exit code 9: Error: I was told to during this call/);
+    expect(told[1]!.content).toBe('back');
+  });
 });
 
 const MARK = marker();
@@ -386,26 +406,4 @@ describeRestart('kill -9', { env: { TALARIA_MCP_SERVERS: JSON.stringify(KILLED) 
       await waitFor('the children to be gone', () => processesWith(MARK).length === 0);
     });
   });
-});
-
-test('a server that dies during a call is restarted, and the run continues with it', async () => {
-  const world = await startWith({ local: node(STDIO) });
-  await allReady(world.api);
-  const gate = 'until it is back';
-  const prompt = script([
-    { tools: [call('mcp__local__exit', { code: 9 })] },
-    { gate, tools: [call('mcp__local__echo', { text: 'back' })] },
-    { text: 'done' },
-  ]);
-  const runId = await world.api.create(prompt);
-  await world.model.waitingAt(gate);
-  await waitFor('the restart', async () => {
-    const [server] = await health(world.api);
-    return server!.status === 'ready' && server!.restarts === 1;
-  });
-  world.model.open(gate);
-  await endsAs(world.api, runId, 'run.completed');
-  const told = toldOf(world, prompt);
-  expect(told[0]!.content).toMatch(/'local' ended with exit code 9: Error: I was told to during this call/);
-  expect(told[1]!.content).toBe('back');
 });

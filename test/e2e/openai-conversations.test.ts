@@ -2,18 +2,18 @@
 import OpenAI, { NotFoundError } from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
-import type { ServerProcess } from '../support/server-process.ts';
 import { ServerWithModel, terminal } from './server-with-model.ts';
 
 const KEY = 'sk-openai-conversations';
 const OTHER_KEY = 'sk-other-conversations';
 const model = 'gpt-whatever';
 
-let subject: ServerWithModel<ServerProcess>;
+let subject: ServerWithModel<HostedServer>;
 beforeAll(async () => {
-  subject = await ServerWithModel.startProcess({ API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` });
+  subject = await ServerWithModel.start({ API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` });
 });
 afterAll(() => subject[Symbol.asyncDispose]());
 
@@ -62,8 +62,7 @@ test('a conversation is created, described, continued and deleted', async () => 
   await openai().responses.create({ model, input: next, conversation: { id: made.id } });
   expect(given()).toEqual(['I live in Oslo.', input, 'Oslo', next]);
 
-  await subject.server.kill();
-  await subject.server.start();
+  await subject.server.restart();
   expect(await openai().conversations.retrieve(made.id)).toMatchObject({ metadata: { topic: 'sun' } });
   expect(await openai().conversations.delete(made.id)).toEqual({
     id: made.id,

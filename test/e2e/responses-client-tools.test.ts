@@ -8,8 +8,8 @@ import type {
 } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { type ScriptedTool, script } from '../support/model-server.ts';
-import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { toldOf } from './played-run.ts';
 import { ServerWithModel, terminal, waitForStatus } from './server-with-model.ts';
@@ -28,7 +28,7 @@ const tools = [WEATHER];
 const weather = (city: string): ScriptedTool => ({ name: 'get_weather', arguments: { city } });
 const asksOnce = (): string => script([{ text: 'I ask.', tools: [weather('Oslo')] }, { text: 'It snows' }]);
 
-let subject: ServerWithModel<ServerProcess>;
+let subject: ServerWithModel<HostedServer>;
 const openai = (): OpenAI => new OpenAI({ apiKey: KEY, baseURL: `${subject.server.url}/v1`, maxRetries: 0 });
 const create = (
   input: string | ResponseInput,
@@ -59,7 +59,7 @@ async function eventsOf(stream: AsyncIterable<ResponseStreamEvent>): Promise<Res
 
 describe('a response with tools of its client', () => {
   beforeAll(async () => {
-    subject = await ServerWithModel.startProcess({ API_SERVER_KEY: KEY });
+    subject = await ServerWithModel.start({ API_SERVER_KEY: KEY });
   });
   afterAll(() => subject[Symbol.asyncDispose]());
 
@@ -322,12 +322,11 @@ describe('a response with tools of its client', () => {
     });
   });
 
-  test('follows the latest request, also after kill -9', async () => {
+  test('follows the latest request, also after a restart', async () => {
     const first = await create(asksOnce(), { instructions: 'Be A.', temperature: 0.5 });
     const other = { ...WEATHER, name: 'other' };
     const terms = { instructions: 'Be B.', top_p: 0.5 };
-    await subject.server.kill();
-    await subject.server.start();
+    await subject.server.restart();
     const second = await create(outputsFor(first, 'snow'), {
       previous_response_id: first.id,
       tools: [other],
@@ -397,15 +396,14 @@ describe('a response with tools of its client', () => {
 });
 
 describe('a response that waits for its client', () => {
-  test('is answered after kill -9, and both parts outlive their run', async () => {
-    await using restarted = await ServerWithModel.startProcess({
+  test('is answered after a restart, and both parts outlive their run', async () => {
+    await using restarted = await ServerWithModel.start({
       API_SERVER_KEY: KEY,
       TALARIA_RUN_RETENTION_SECONDS: '1',
     });
     subject = restarted;
     const first = await create(asksOnce());
-    await subject.server.kill();
-    await subject.server.start();
+    await subject.server.restart();
     expect(await openai().responses.retrieve(first.id)).toEqual(first);
     const second = await create(outputsFor(first, 'snow'), { previous_response_id: first.id });
     expect(second.output_text).toBe('It snows');

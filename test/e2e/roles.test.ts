@@ -137,8 +137,12 @@ describe('through the server for clients', () => {
     );
   });
 
-  test('its restart waits for the answers in progress', async () => {
-    const gate = `gate-${randomUUID()}`;
+  test('its restart waits for the answers in progress, and does not affect the runs', async () => {
+    const [gate, later] = [`gate-${randomUUID()}`, `gate-${randomUUID()}`];
+    const runId = await api().create(script([{ chunks: ['undis', { gate: later }, 'turbed'] }]));
+    const { promise: shown, resolve } = Promise.withResolvers<void>();
+    const watched = api().stream(runId, { onFrame: () => resolve() });
+    await shown;
     const content = script([{ chunks: ['in ', { gate }, 'time'] }]);
     const answers = [false, true].map((stream) =>
       fetch(`${http.url}/v1/chat/completions`, {
@@ -146,9 +150,9 @@ describe('through the server for clients', () => {
         body: JSON.stringify({ messages: [{ role: 'user', content }], stream }),
       }).then((response) => response.text()),
     );
-    await waitFor('both runs to be worked on', async () => {
+    await waitFor('every run to be worked on', async () => {
       const active = await Promise.all(workers.map(async (worker) => (await detailed(worker)).active_agents));
-      return active[0]! + active[1]! === 2;
+      return active[0]! + active[1]! === 3;
     });
     const ended = http.kill('SIGTERM');
     await waitFor('it to drain', async () => (await api().get('/health/ready')).status === 503);
@@ -157,18 +161,9 @@ describe('through the server for clients', () => {
     expect(JSON.parse(whole!).choices[0].message.content).toBe('in time');
     expect(streamed).toMatch(/data: \[DONE\]\s*$/);
     expect((await ended).code).toBe(0);
-    await http.start();
-  });
 
-  test('its restart does not affect the runs', async () => {
-    const gate = `gate-${randomUUID()}`;
-    const runId = await api().create(script([{ chunks: ['undis', { gate }, 'turbed'] }]));
-    const { promise: shown, resolve } = Promise.withResolvers<void>();
-    const watched = api().stream(runId, { onFrame: () => resolve() });
-    await shown;
-    expect((await http.kill('SIGTERM')).code).toBe(0);
     expect((await watched).clean).toBe(false);
-    model.open(gate);
+    model.open(later);
     await http.start();
     const { frames } = await endsAs(api(), runId, 'run.completed');
     expect(names(frames)).not.toContain('run.resumed');

@@ -1,18 +1,18 @@
 /** What is left of a response when its run is gone, and which responses are kept. */
 import type { ResponseObject } from '@talaria/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
-import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ServerWithModel, terminal } from './server-with-model.ts';
 
 const PATH = '/v1/responses';
 const SECRET = 'sk-a-secret-of-the-server';
 
-let world: ServerWithModel<ServerProcess>;
+let world: ServerWithModel<HostedServer>;
 beforeAll(async () => {
-  world = await ServerWithModel.startProcess({
+  world = await ServerWithModel.start({
     TALARIA_RUN_RETENTION_SECONDS: '1',
     TALARIA_MAX_STORED_RESPONSES: '3',
     API_SERVER_KEY: SECRET,
@@ -42,8 +42,7 @@ test('a response outlives its run and can be continued; its events do not', asyn
     body: { error: { code: 'response_events_gone' } },
   });
 
-  await world.server.kill();
-  await world.server.start();
+  await world.server.restart();
   expect((await get(response.id)).body).toEqual(response);
   const next = script([{ text: 'On it goes.' }]);
   await create(next, { previous_response_id: response.id });

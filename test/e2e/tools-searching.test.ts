@@ -36,13 +36,17 @@ test('lines and files are found; the preview is the pattern', async () => {
   expect(completed.every(({ error }) => !error)).toBe(true);
 });
 
-test('a tree of binary files, huge lines, ten thousand files, closed directories and loops', async () => {
+const TREE = 'a tree of binary files, huge lines, closed directories, loops and';
+test(`${TREE} a thousand files`, () => searchTree(1000));
+test(`${TREE} ten thousand files`, { tags: ['soak'] }, () => searchTree(10_000));
+
+async function searchTree(files: number): Promise<void> {
   const { completed, told } = await play(
     world,
     ...inTurn(
       terminal(
         [
-          'mkdir many shut; for i in $(seq 10000); do echo "needle $i" > many/$i; done',
+          `mkdir many shut; for i in $(seq ${files}); do echo "needle $i" > many/$i; done`,
           'printf "needle\\0" > binary; (head -c 5000000 /dev/zero | tr "\\0" y; echo " needle") > huge',
           'echo needle > shut/f; chmod 0 shut; ln -s . loop; ln -s /etc etc; mkfifo pipe',
         ].join('; '),
@@ -55,8 +59,12 @@ test('a tree of binary files, huge lines, ten thousand files, closed directories
   const lines = told[1]!.content.split('\n');
   expect(lines[0]).toMatch(/^huge:1:y{400}…$/);
   expect(lines.slice(1, 3)).toEqual(['many/1:1:needle 1', 'many/10:1:needle 10']);
-  expect(lines[3]).toMatch(/^\[matches 1 to 3 of 1000[12] in 1000[12] files; continue with offset 3/);
-});
+  // Root can read the closed directory, too.
+  const found = `(${files + 1}|${files + 2})`;
+  expect(lines[3]).toMatch(
+    new RegExp(`^\\[matches 1 to 3 of ${found} in ${found} files; continue with offset 3`),
+  );
+}
 
 test('an expression made to be slow ends in time, and the server answers meanwhile', async () => {
   let over = false;
@@ -75,7 +83,7 @@ test('an expression made to be slow ends in time, and the server answers meanwhi
     const waits = processorWaits();
     expect((await world.api.get('/health')).status).toBe(200);
     expect(performance.now() - startedAt - waits()).toBeLessThan(2_000);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const { completed, told } = await run;
   expect(told[1]!.content).toMatch(/takes too many steps|no matches/);

@@ -156,13 +156,8 @@ describe('a run fails, and says why,', () => {
     ['for a commit that does not exist', () => ({ url: repository(), ref: '0'.repeat(40) }), /0{40}/],
     ['for a server that does not answer', () => ({ url: 'http://127.0.0.1:9/x' }), /127\.0\.0\.1/],
   ])('%s', async (_, entry, message) => {
-    const error = await failure({
-      git: [
-        { path: 'repo', url: repository() },
-        { path: 'r', ...entry() },
-      ],
-    });
-    expect(error).toMatch(/^workspace\.git\[1\]: /);
+    const error = await failure({ git: [{ path: 'r', ...entry() }] });
+    expect(error).toMatch(/^workspace\.git\[0\]: /);
     expect(error).toMatch(message);
   });
 
