@@ -32,7 +32,8 @@ const BROKEN = fileURLToPath(new URL('../support/mcp/broken-server.ts', import.m
 const ENV_SECRET = 'quail9Zebra4Velvet7Harbor';
 const HEADER_SECRET = 'maple2Quartz8Lantern5Drift';
 
-const node = (...args: string[]) => ({ command: process.execPath, args });
+const COMPILED = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE! };
+const node = (...args: string[]) => ({ command: process.execPath, args, env: COMPILED });
 
 interface Detailed {
   mcp_servers: McpServerHealth[];
@@ -73,7 +74,7 @@ describe('with a child process and an HTTP server', () => {
   beforeAll(async () => {
     http = await startHttpMcpServer('session');
     const servers = {
-      local: { ...node(STDIO, mark), env: { SERVICE_TOKEN: `\${THE_TOKEN}` } },
+      local: { ...node(STDIO, mark), env: { ...COMPILED, SERVICE_TOKEN: `\${THE_TOKEN}` } },
       remote: {
         url: http.url,
         headers: { 'X-Api-Key': HEADER_SECRET },

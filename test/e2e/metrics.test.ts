@@ -142,12 +142,11 @@ test('names that clients and models make up become no label, and nothing they sa
   }
 });
 
-test('a killed server counts the runs that it resumes', async () => {
-  await using own = await ServerWithModel.startProcess();
+test('a restarted server counts the runs that it resumes', async () => {
+  await using own = await ServerWithModel.start();
   const runId = await own.api.create(script([{ chunks: ['a ', { gate: 'go' }, 'b'] }]));
   await own.model.waitingAt('go');
-  await own.server.kill();
-  await own.server.start();
+  await own.server.restart();
   own.model.open('go');
   await endsAs(own.api, runId, 'run.completed');
   const metrics = parseExposition((await own.api.get<string>('/metrics')).body);

@@ -16,7 +16,8 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 test.each(readExamples('docs/openai.md'))('$title prints what it says', async ({ code, prints }) => {
-  const env = { PATH: process.env.PATH, OPENAI_BASE_URL: `${server.url}/v1`, OPENAI_API_KEY: 'none' };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, OPENAI_BASE_URL: `${server.url}/v1`, OPENAI_API_KEY: 'none' };
   const words = ['--input-type=module-typescript', '--eval', code];
   const { stdout } = await run(process.execPath, words, { cwd, env });
   expect(stdout.split('\n').slice(0, -1)).toEqual(prints);

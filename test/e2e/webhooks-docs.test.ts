@@ -31,7 +31,7 @@ afterAll(async () => {
 function run(program: string, env: Record<string, string>): { child: ChildProcess; printed(): string } {
   let printed = '';
   const child = spawn(process.execPath, [join(directory, program)], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) {

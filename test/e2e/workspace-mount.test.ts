@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DirectoryList, RunCreated, RunDiff } from '@talaria/protocol';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
@@ -27,17 +27,31 @@ import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.t
 
 const MOUNT = { workspace: { directory: 'app' } };
 
+const FILES = { 'a.txt': 'one\n', 'src/b.txt': 'two\n' };
+
+/** For tests that do not restart it. Each finds the directory as if it were the first. */
+let shared: ServerWithModel;
+let path: string;
 let project: ProjectDirectory;
 let world: ServerWithModel;
 let opened: AsyncDisposableStack;
+beforeAll(async () => {
+  using first = new ProjectDirectory(FILES);
+  project = first;
+  path = first.path;
+  shared = await ServerWithModel.start(settings());
+});
+afterAll(() => shared[Symbol.asyncDispose]());
 beforeEach(() => {
   opened = new AsyncDisposableStack();
-  project = opened.use(new ProjectDirectory({ 'a.txt': 'one\n', 'src/b.txt': 'two\n' }));
+  project = opened.use(new ProjectDirectory(FILES, path));
+  world = shared;
 });
 afterEach(() => opened[Symbol.asyncDispose]());
 
 const settings = () => ({ ...project.setting, TALARIA_APPROVALS_ISOLATED: 'skip' });
 
+/** For tests that restart the server. */
 async function start(): Promise<HostedServer> {
   const started = opened.use(await ServerWithModel.start(settings()));
   world = started;
@@ -61,7 +75,6 @@ async function printed(runId: string): Promise<string> {
 }
 
 test('commands change the directory, and its files can be read, compared and written', async () => {
-  await start();
   const runId = await world.api.create(commands('cat a.txt; echo more >> a.txt; echo new > c.txt'), MOUNT);
   expect(await printed(runId)).toBe('one\n');
   expect(read('a.txt')).toBe('one\nmore\n');
@@ -120,7 +133,6 @@ test('a restarted server that does not allow it any more ends the run, and shows
 });
 
 test('one run at a time works in it', async () => {
-  await start();
   const first = await world.api.create(script([{ gate: 'first', text: 'done' }]), MOUNT);
   await world.model.waitingAt('first');
   const second = await world.api.create(commands('ls'), MOUNT);
@@ -132,7 +144,6 @@ test('one run at a time works in it', async () => {
 });
 
 test('the next run of its session continues in it; forks work on a copy', async () => {
-  await start();
   const session = { session_id: `s-${randomUUID()}` };
   const first = await world.api.create(commands('echo first >> a.txt'), { ...session, ...MOUNT });
   await endsAs(world.api, first, 'run.completed');
@@ -161,9 +172,8 @@ test('the next run of its session continues in it; forks work on a copy', async 
 });
 
 test('a fork of a run that has not begun in it works on a copy of it', async () => {
-  await start();
-  const first = await world.api.create(script([{ gate: 'first', text: 'done' }]), MOUNT);
-  await world.model.waitingAt('first');
+  const first = await world.api.create(script([{ gate: 'forked', text: 'done' }]), MOUNT);
+  await world.model.waitingAt('forked');
   const second = await world.api.create(commands('ls'), MOUNT);
   await endsAs(world.api, second, 'run.failed');
   project.write('by-hand', 'later\n');
@@ -171,12 +181,11 @@ test('a fork of a run that has not begun in it works on a copy of it', async () 
   const fork = await world.api.post<RunCreated>(`/v1/runs/${second}/fork`, { input });
   expect(await printed(fork.body.run_id)).toBe('one\nlater\n');
   expect(readdirSync(project.path).sort()).toEqual(['a.txt', 'by-hand', 'src']);
-  world.model.open('first');
+  world.model.open('forked');
   await endsAs(world.api, first, 'run.completed');
 });
 
 test('calls of a run whose directory disappears say so, and nothing else of it is lost', async () => {
-  await start();
   const prompt = script([
     { tools: [terminal('echo two >> a.txt')] },
     { gate: 'gone', tools: [terminal('cat a.txt')] },
@@ -203,7 +212,6 @@ test('calls of a run whose directory disappears say so, and nothing else of it i
 });
 
 test('nothing of the host beside it is reached through it', async () => {
-  await start();
   symlinkSync('/etc/hostname', join(project.path, 'out'));
   symlinkSync('..', join(project.path, 'up'));
   const runId = await world.api.create(commands(`ls up/ ${project.path}; ls ${world.server.dataDir}`), MOUNT);
@@ -267,7 +275,6 @@ test('what ends runs never deletes it', async () => {
 });
 
 test('the sandbox does not make a dangerous command harmless there, so it asks', async () => {
-  await start();
   const prompt = commands('rm -rf src');
   const copied = await world.api.create(prompt);
   await endsAs(world.api, copied, 'run.completed');
@@ -282,7 +289,6 @@ test.each([
   ['is gone', () => {}],
   ['leads through a link', (moved: string) => symlinkSync(moved, project.path)],
 ])('a run fails if the directory %s by then, and does not say where it was', async (_, replace) => {
-  await start();
   const moved = `${project.path}-moved`;
   renameSync(project.path, moved);
   try {
@@ -300,7 +306,6 @@ test.each([
 });
 
 test('requests that cannot work in it are refused', async () => {
-  await start();
   const files = [{ path: 'x', content: 'y' }];
   const refused = await world.api.post('/v1/runs', { input: 'x', workspace: { directory: 'app', files } });
   expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_workspace' } } });

@@ -9,8 +9,10 @@ const USER = 12_345;
 export class ProjectDirectory implements Disposable {
   readonly path: string;
 
-  constructor(files: Record<string, string> = {}) {
-    this.path = realpathSync(mkdtempSync(join(tmpdir(), 'talaria-project-')));
+  /** At a path of its own, or at one where nothing is. */
+  constructor(files: Record<string, string> = {}, path?: string) {
+    if (path !== undefined) mkdirSync(path);
+    this.path = path ?? realpathSync(mkdtempSync(join(tmpdir(), 'talaria-project-')));
     own(this.path);
     for (const [path, content] of Object.entries(files)) this.write(path, content);
   }
