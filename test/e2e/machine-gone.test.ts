@@ -47,7 +47,7 @@ async function printed(of: Api, id: string): Promise<string> {
   return ofKind(frames, 'tool.completed')[0]!.preview;
 }
 
-test('a run can be forked, read and compared', async () => {
+test('a run can be forked, and its files read as they were', async () => {
   const fork = await api.post<RunCreated>(`/v1/runs/${runId}/fork`, {
     input: look('ls; cat d/n'),
     at: made[0],
