@@ -129,9 +129,14 @@ describe('through the server for clients', () => {
   });
 
   test('a job is created, and a worker fires it', async () => {
-    const at = new Date(Date.now() + 500).toISOString();
-    const job = { name: 'once', schedule: at, prompt: script([{ text: 'fired' }]) };
-    expect((await api().post('/api/jobs', job)).status).toBe(200);
+    const create = (ms: number) => {
+      const at = new Date(Date.now() + ms).toISOString();
+      const job = { name: 'once', schedule: at, prompt: script([{ text: 'fired' }]) };
+      return api().post('/api/jobs', job);
+    };
+    // A busy machine may take so long that the time of the first is over.
+    const { status } = await create(500);
+    if (status !== 200) expect((await create(20_000)).status).toBe(200);
     await waitFor('its run to end', async () =>
       (await api().list()).data.some(({ output }) => output === 'fired'),
     );
