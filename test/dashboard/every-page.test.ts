@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { overflows, violationsOf } from './support/a11y.ts';
+import { LOOKS, OTHER_LOOKS, overflows, violationsOf } from './support/a11y.ts';
 import { browser, describeInBrowser, type Watched } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
@@ -56,7 +56,8 @@ const pages: readonly [path: () => string, shows: (page: Page) => Promise<unknow
   [() => `approve/${runId}/${requestId}`, (page) => page.getByRole('article').waitFor()],
 ];
 
-describeInBrowser('every page', () => {
+/** Looks at all of them with axe, and at what opens in them. */
+function lookAtEveryPage(looks: typeof LOOKS, options: { tags?: string[] } = {}): void {
   // One for all of them: loading it, and axe in it, takes longer than looking at most of them.
   let opened: Watched;
   beforeAll(async () => {
@@ -64,68 +65,75 @@ describeInBrowser('every page', () => {
   });
   afterAll(() => opened.context.close());
 
-  async function visit(path: string): Promise<void> {
+  async function visit(path: string): Promise<Page> {
     const { page } = opened;
     // The page of an approval is another document.
-    const isLoaded = page.url() !== 'about:blank' && !path.startsWith('approve/');
-    if (!isLoaded) return void (await page.goto(dash.ui(path)));
+    const isLoaded = page.url() !== 'about:blank' && !`${page.url()} ${path}`.includes('approve/');
+    if (!isLoaded) {
+      await page.goto(dash.ui(path));
+      return page;
+    }
     const address = JSON.stringify(`/ui/${path}`);
     await page.evaluate(
       `history.pushState(null, '', ${address}); dispatchEvent(new PopStateEvent('popstate'))`,
     );
+    return page;
   }
+  const violations = (within?: string) => violationsOf(opened.page, within, looks);
 
-  // A test for each: axe looks at a page four times, which takes long on a busy machine.
+  test('the sign-in is accessible', options, async () => {
+    const { page } = opened;
+    await page.goto(`${dash.server.url}/ui/`);
+    await page.getByLabel('API key').waitFor();
+    expect(await violations()).toEqual([]);
+    await page.getByLabel('API key').fill(dash.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('article').waitFor();
+  });
+
+  // A test for each: axe takes long on a busy machine.
   test.each(pages.map(([path, shows], n) => ({ n, path, shows })))(
-    'no. $n is accessible in both themes and sizes, keeps to its policy, and shows hostile text as text',
+    'no. $n is accessible, keeps to its policy, and shows hostile text as text',
+    options,
     async ({ path, shows }) => {
-      const { page, problems } = opened;
-      await visit(path());
+      const page = await visit(path());
       await shows(page);
       expect(await page.locator('#app img, #app script, #app iframe').count(), path()).toBe(0);
       expect(await page.locator('a[href^="javascript:"]').count(), path()).toBe(0);
-      expect(problems, path()).toEqual([]);
+      expect(opened.problems, path()).toEqual([]);
       expect(await overflows(page), path()).toBe(false);
-      expect(await violationsOf(page), path()).toEqual([]);
+      expect(await violations(), path()).toEqual([]);
       expect(await page.evaluate('window.hacked')).toBeUndefined();
     },
   );
 
-  test('a command cannot hide its end behind characters that turn text around', async () => {
-    const { page } = await browser.open();
-    await page.goto(dash.ui());
-    expect(await page.locator('.command').textContent()).toContain('U+202Egpj.exeU+202C');
-  });
+  test(
+    'a card is accessible in each of its states: always with its scope, and a refusal with its reason',
+    options,
+    async () => {
+      const page = await visit('');
+      const card = page.getByRole('article');
+      await card.locator('button.primary:not([aria-disabled])').waitFor();
+      // A command cannot hide its end behind characters that turn text around.
+      expect(await page.locator('.command').textContent()).toContain('U+202Egpj.exeU+202C');
+      await card.getByRole('button', { name: 'Always…' }).click();
+      await card.getByText(/no run of this API key is asked again/).waitFor();
+      expect(await violations('article')).toEqual([]);
+      await card.getByRole('button', { name: 'Back' }).click();
+      await card.getByRole('button', { name: 'Deny and say why' }).click();
+      await card.getByLabel('What should the agent know?').waitFor();
+      expect(await violations('article')).toEqual([]);
+      await card.getByRole('button', { name: 'Back' }).click();
+    },
+  );
 
-  test('so is a card in each of its states: always with its scope, and a refusal with its reason', async () => {
-    const { page } = await browser.open();
-    await page.goto(dash.ui());
-    const card = page.getByRole('article');
-    const once = card.getByRole('button', { name: 'Once' });
-    await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
-    await card.getByRole('button', { name: 'Always…' }).click();
-    await card.getByText(/no run of this API key is asked again/).waitFor();
-    expect(await violationsOf(page, 'article')).toEqual([]);
-    await card.getByRole('button', { name: 'Back' }).click();
-    await card.getByRole('button', { name: 'Deny and say why' }).click();
-    await card.getByLabel('What should the agent know?').waitFor();
-    expect(await violationsOf(page, 'article')).toEqual([]);
-  });
-
-  test('so are the sign-in and the dialogs, which the keyboard opens', async () => {
-    const { page } = await browser.open();
-    await page.goto(`${dash.server.url}/ui/`);
-    await page.getByLabel('API key').waitFor();
-    expect(await violationsOf(page)).toEqual([]);
-    // The page is there already: its address changes, and it is not loaded again.
-    await page.goto(dash.ui());
-    await page.getByRole('article').waitFor();
-    await page.reload();
+  test('the dialogs are accessible, and the keyboard opens them', options, async () => {
+    const page = await visit('');
     await page.getByRole('article').waitFor();
     for (const key of ['?', 'n', 'Control+k']) {
       await page.keyboard.press(key);
       await page.getByRole('dialog').waitFor();
-      expect(await violationsOf(page, 'dialog'), key).toEqual([]);
+      expect(await violations('dialog'), key).toEqual([]);
       await page.keyboard.press('Escape');
       await page.locator('dialog').waitFor({ state: 'detached' });
     }
@@ -133,19 +141,22 @@ describeInBrowser('every page', () => {
     await page.getByRole('button', { name: 'Stop it…' }).click();
     await page.getByRole('dialog').waitFor();
     // Behind it are the bar and the row of a chosen run, which no other test looks at.
-    expect(await violationsOf(page)).toEqual([]);
+    expect(await violations()).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Jobs' }).click();
     await page.getByRole('button', { name: 'New job' }).click();
     await page.getByRole('dialog').waitFor();
-    expect(await violationsOf(page, 'dialog')).toEqual([]);
+    expect(await violations('dialog')).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Settings' }).click();
-    expect(await violationsOf(page, 'dialog')).toEqual([]);
+    expect(await violations('dialog')).toEqual([]);
     await page.getByLabel('Dark').check();
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
     expect(await page.evaluate('Object.values({ ...sessionStorage, ...localStorage })')).toEqual(['dark']);
   });
-});
+}
+
+describeInBrowser('every page', () => lookAtEveryPage(LOOKS));
+describeInBrowser('every page with the other looks', () => lookAtEveryPage(OTHER_LOOKS, { tags: ['soak'] }));

@@ -1,10 +1,9 @@
-/** axe finds nothing on the page of a run: in both themes, on a desk and on a phone, with every panel. */
+/** axe finds nothing on the page of a run: on a desk and on a phone, with every panel. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
-import { THEMES, violationsIn } from './support/a11y.ts';
+import { LOOKS, type Look, OTHER_LOOKS, violationsIn } from './support/a11y.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
-import { PHONE } from './support/sizes.ts';
 
 let dash: DashboardServer;
 let runId: string;
@@ -28,44 +27,39 @@ beforeAll(async () => {
 });
 afterAll(async () => dash[Symbol.asyncDispose]());
 
-const SIZES = [
-  ['a desk', {}],
-  ['a phone', { viewport: PHONE }],
-] as const;
 const TRANSCRIPT = '[aria-label="Transcript"]';
 const INSPECTOR = 'aside[aria-label="Inspector"]';
 
+async function isAccessible({ colorScheme, viewport }: Look): Promise<void> {
+  const { page } = await browser.open({ colorScheme, viewport });
+  /** All of the page, or the part of it that has changed since. */
+  const look = async (within?: string) => expect(await violationsIn(page, within)).toEqual([]);
+  await page.goto(dash.ui(`runs/${runId}`));
+  const once = page.getByRole('button', { name: 'Once' });
+  await once.waitFor();
+  await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
+  await look();
+  await page.getByRole('region', { name: 'Transcript' }).evaluate((list) => list.scrollTo(0, 0));
+  await page.getByRole('button', { name: /thought/ }).click();
+  await look(TRANSCRIPT);
+  await page
+    .getByRole('button', { name: /Inspect terminal/ })
+    .first()
+    .click();
+  await page.getByRole('tabpanel').getByText('exit 1', { exact: true }).waitFor();
+  // A chosen call is marked in the transcript, too.
+  await look();
+  for (const tab of ['Files', 'Events', 'Run']) {
+    await page.getByRole('tab', { name: tab }).click();
+    if (tab === 'Files') await page.getByRole('tabpanel').getByRole('button', { name: 'b.csv' }).click();
+    await look(INSPECTOR);
+  }
+  // Nothing is wider than the page.
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+}
+
 describeInBrowser('axe', () => {
-  test.each(SIZES)('on %s finds nothing in either theme', async (_, size) => {
-    const { page } = await browser.open(size);
-    /** All of the page, or the part of it that has changed since. */
-    const look = async (within?: string) => {
-      for (const colorScheme of THEMES) {
-        await page.emulateMedia({ colorScheme });
-        expect(await violationsIn(page, colorScheme, within), colorScheme).toEqual([]);
-      }
-    };
-    await page.goto(dash.ui(`runs/${runId}`));
-    const once = page.getByRole('button', { name: 'Once' });
-    await once.waitFor();
-    await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
-    await look();
-    await page.getByRole('region', { name: 'Transcript' }).evaluate((list) => list.scrollTo(0, 0));
-    await page.getByRole('button', { name: /thought/ }).click();
-    await look(TRANSCRIPT);
-    await page
-      .getByRole('button', { name: /Inspect terminal/ })
-      .first()
-      .click();
-    await page.getByRole('tabpanel').getByText('exit 1', { exact: true }).waitFor();
-    // A chosen call is marked in the transcript, too.
-    await look();
-    for (const tab of ['Files', 'Events', 'Run']) {
-      await page.getByRole('tab', { name: tab }).click();
-      if (tab === 'Files') await page.getByRole('tabpanel').getByRole('button', { name: 'b.csv' }).click();
-      await look(INSPECTOR);
-    }
-    // Nothing is wider than the page.
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-  });
+  const title = 'finds nothing with $colorScheme colours on a screen of $viewport.width points';
+  test.each(LOOKS)(title, isAccessible);
+  test.each(OTHER_LOOKS)(title, { tags: ['soak'] }, isAccessible);
 });
