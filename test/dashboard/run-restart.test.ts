@@ -2,13 +2,21 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
+import type { RunningServer } from '../support/server-settings.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
-import { startDashboardProcess } from './support/dashboard-server.ts';
+import {
+  type DashboardServer,
+  startDashboardProcess,
+  startDashboardServer,
+} from './support/dashboard-server.ts';
+
+/** The connection breaks off after each of them. */
+const PIECES = 5;
 
 /** A server that comes back at another port, behind a fixed address. */
-async function startWorld() {
-  const dash = await startDashboardProcess();
+async function startWorld<Server extends RunningServer>(start: () => Promise<DashboardServer<Server>>) {
+  const dash = await start();
   const proxy = await UnreliableProxy.start(() => dash.server.url, 1);
   return {
     dash,
@@ -29,7 +37,7 @@ const count = (text: string, part: string) => text.split(part).length - 1;
 
 describeInBrowser('a run that is watched', () => {
   test('through kill -9 of the server: the connection is shown, then everything, once, with the repeated step marked', async () => {
-    await using world = await startWorld();
+    await using world = await startWorld(startDashboardProcess);
     const { dash } = world;
     const input = script([
       { text: 'A first step.', tools: [{ name: 'terminal', arguments: { command: 'echo once' } }] },
@@ -58,20 +66,20 @@ describeInBrowser('a run that is watched', () => {
   });
 
   test('through a network that breaks off again and again: every piece comes once', async () => {
-    await using world = await startWorld();
+    await using world = await startWorld(startDashboardServer);
     const { dash, proxy } = world;
-    const pieces = Array.from({ length: 12 }, (_, i) => [`piece-${i} `, { gate: `gate-${i}` }]).flat();
+    const pieces = Array.from({ length: PIECES }, (_, i) => [`piece-${i} `, { gate: `gate-${i}` }]).flat();
     const { run_id } = await dash.client.runs.create({ input: script([{ chunks: pieces }]) });
     const { page } = await browser.open();
     await page.goto(world.ui(`runs/${run_id}`));
-    for (let piece = 0; piece < 12; piece++) {
+    for (let piece = 0; piece < PIECES; piece++) {
       await shows(page, `piece-${piece}`);
       proxy.cutAll();
       dash.model.open(`gate-${piece}`);
     }
     await page.getByText('The run is done.').waitFor();
     const text = await said(page);
-    for (let piece = 0; piece < 12; piece++) expect(count(text, `piece-${piece} `)).toBe(1);
+    for (let piece = 0; piece < PIECES; piece++) expect(count(text, `piece-${piece} `)).toBe(1);
     expect(text).not.toContain('repeated');
   });
 });

@@ -100,14 +100,20 @@ describeInBrowser('the page of a run', () => {
     expect(problems).toEqual([]);
   });
 
-  test('shows a picture, and saves a large file to disk as it comes', async () => {
-    const make = `printf %s '${DOT}' | base64 -d > dot.png; head -c 60000000 /dev/zero > large.bin; truncate -s 600M huge.bin`;
-    const input = script([{ tools: [terminal(make), write('a/note.txt', 'small')] }, { text: 'There.' }]);
-    const { run_id } = await dash.client.runs.run({ input });
+  test('shows a picture, and writes a large file to disk as it comes', async () => {
+    const make = `printf %s '${DOT}' | base64 -d > dot.png; truncate -s 60M large.bin; truncate -s 600M huge.bin`;
+    const { run_id } = await dash.client.runs.run({
+      input: script([{ tools: [terminal(make)] }, { text: 'There.' }]),
+    });
     const { page, problems } = await browser.open();
-    // A file of the browser's own in place of the one that a user would choose.
-    await page.addInitScript(`globalThis.showSaveFilePicker = async ({ suggestedName }) =>
-      (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true });`);
+    // A user chooses a file on a disk that has no room for it.
+    await page.addInitScript(`globalThis.showSaveFilePicker = async ({ suggestedName }) => ({
+      createWritable: async () => new WritableStream({
+        write(part) {
+          throw new Error(part.length > 0 ? 'No room for ' + suggestedName : 'Nothing to write');
+        },
+      }),
+    });`);
     await page.goto(dash.ui(`runs/${run_id}`));
     await page.getByRole('tab', { name: 'Files' }).click();
     const panel = page.getByRole('tabpanel');
@@ -120,10 +126,7 @@ describeInBrowser('the page of a run', () => {
     await panel.getByRole('button', { name: '‹ Back' }).click();
     await panel.getByRole('button', { name: 'large.bin' }).click();
     await panel.getByRole('button', { name: 'Download' }).click();
-    const sizeOnDisk = `navigator.storage.getDirectory()
-      .then((files) => files.getFileHandle('large.bin')).then((handle) => handle.getFile())
-      .then(({ size }) => size, () => 0)`;
-    await expect.poll(() => page.evaluate(sizeOnDisk)).toBe(60_000_000);
+    await panel.getByText('No room for large.bin').waitFor();
 
     // Other browsers cannot do that.
     await page.evaluate('delete globalThis.showSaveFilePicker');
@@ -131,7 +134,26 @@ describeInBrowser('the page of a run', () => {
     await panel.getByRole('button', { name: 'huge.bin' }).click();
     await panel.getByRole('button', { name: 'Download' }).click();
     await panel.getByText(`talaria artifacts get ${run_id} 'huge.bin'`).waitFor();
+    expect(problems).toEqual([]);
+  });
 
+  test('saves all of a large file to disk', { tags: ['soak'] }, async () => {
+    const { run_id } = await dash.client.runs.run({
+      input: script([{ tools: [terminal('head -c 60000000 /dev/zero > large.bin')] }, { text: 'There.' }]),
+    });
+    const { page, problems } = await browser.open();
+    // A file of the browser's own in place of the one that a user would choose.
+    await page.addInitScript(`globalThis.showSaveFilePicker = async ({ suggestedName }) =>
+      (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true });`);
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.getByRole('tab', { name: 'Files' }).click();
+    const panel = page.getByRole('tabpanel');
+    await panel.getByRole('button', { name: 'large.bin' }).click();
+    await panel.getByRole('button', { name: 'Download' }).click();
+    const sizeOnDisk = `navigator.storage.getDirectory()
+      .then((files) => files.getFileHandle('large.bin')).then((handle) => handle.getFile())
+      .then(({ size }) => size, () => 0)`;
+    await expect.poll(() => page.evaluate(sizeOnDisk)).toBe(60_000_000);
     expect(problems).toEqual([]);
   });
 

@@ -21,11 +21,14 @@ async function streams(): Promise<number> {
 
 const isLive = (page: Page) => page.locator('.connection.good').waitFor();
 
-describeInBrowser('seven tabs of one browser', () => {
-  test('all stay live over one stream, also when the tab that reads it is closed', async () => {
+/** A browser opens six connections to a server at most, so seven pages with a stream each would wait for one another. */
+const MANY = 7;
+
+describeInBrowser('tabs of one browser', () => {
+  const stayLive = async (count: number) => {
     const { context, page: first, problems } = await browser.open();
     const tabs = [first];
-    while (tabs.length < 7) tabs.push(await context.newPage());
+    while (tabs.length < count) tabs.push(await context.newPage());
     // One after another: the first becomes the reader.
     for (const page of tabs) {
       await page.goto(dash.ui());
@@ -47,14 +50,17 @@ describeInBrowser('seven tabs of one browser', () => {
     expect((await dash.client.runs.wait(asking.run_id)).status).toBe('completed');
     expect(await streams()).toBe(1);
     expect(problems).toEqual([]);
-  });
+  };
+  const liveTitle = '%i of them stay live over one stream, also when the tab that reads it is closed';
+  test.each([3])(liveTitle, stayLive);
+  test.each([MANY])(liveTitle, { tags: ['soak'] }, stayLive);
 
-  test('seven visible pages of runs all show what comes, over four connections', async () => {
+  const showWhatComes = async (count: number) => {
     const { context, page: home, problems } = await browser.open();
     await home.goto(dash.ui());
     await isLive(home);
     const watch = async (name: string) => {
-      const chunks = [`Begin ${name}`, { gate: 'tabs' }, ` and end ${name}`, { gate: 'never' }];
+      const chunks = [`Begin ${name}`, { gate: `tabs of ${count}` }, ` and end ${name}`, { gate: 'never' }];
       const { run_id } = await dash.client.runs.create({ input: script([{ chunks }]) });
       const page = await context.newPage();
       return { name, run_id, page };
@@ -63,19 +69,19 @@ describeInBrowser('seven tabs of one browser', () => {
     const link = (page: Page, word: string) => page.locator('.run-facts .link', { hasText: word }).waitFor();
 
     const watched: Awaited<ReturnType<typeof watch>>[] = [];
-    for (let n = 1; n <= 7; n++) {
+    for (let n = 1; n <= count; n++) {
       const one = await watch(`${n}`);
       await one.page.goto(dash.ui(`runs/${one.run_id}`));
       await says(one.page, `Begin ${n}`);
       expect(await one.page.evaluate('document.hidden')).toBe(false);
       watched.push(one);
     }
-    const [first, , , fourth, , , last] = watched;
+    const [first, fourth, last] = [watched[0], watched[3], watched.at(-1)];
     await link(first!.page, 'live');
     await link(last!.page, 'every 2 s');
     // The feed, and three runs.
     await waitFor('four streams', async () => (await streams()) === 4);
-    dash.model.open('tabs');
+    dash.model.open(`tabs of ${count}`);
     for (const { page, name } of watched) await says(page, `end ${name}`);
     await last!.page.getByRole('button', { name: 'Stop' }).click();
     await last!.page.getByText('The run was stopped.').waitFor();
@@ -83,10 +89,13 @@ describeInBrowser('seven tabs of one browser', () => {
     // A page that closes leaves its place to another.
     for (const { page } of watched.slice(0, 3)) await page.close();
     await link(fourth!.page, 'live');
-    for (const { run_id } of watched.slice(0, 6)) await dash.client.runs.stop(run_id);
+    for (const { run_id } of watched.slice(0, -1)) await dash.client.runs.stop(run_id);
     for (const { page } of watched.slice(3)) await page.getByText('The run was stopped.').waitFor();
     expect(problems).toEqual([]);
-  });
+  };
+  const visibleTitle = '%i visible pages of runs all show what comes, over four connections';
+  test.each([5])(visibleTitle, showWhatComes);
+  test.each([MANY])(visibleTitle, { tags: ['soak'] }, showWhatComes);
 
   test('where a browser has no locks, the page with the focus has a stream, and any other asks', async () => {
     const { page } = await browser.open();
