@@ -21,6 +21,7 @@ describeInBrowser('the key', () => {
     await page.getByLabel('Remember it in this browser').check();
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    await page.getByText('There is no run yet.').waitFor();
     const another = await context.newPage();
     await another.goto(`${dash.server.url}/ui/`);
     await another.getByRole('heading', { name: 'Runs', exact: true }).waitFor();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { LOOKS, OTHER_LOOKS, overflows, violationsOf } from './support/a11y.ts';
-import { browser, describeInBrowser, type Watched } from './support/browser.ts';
+import { browser, describeInBrowser, visit, type Watched } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
 const HOSTILE =
@@ -65,18 +65,12 @@ function lookAtEveryPage(looks: typeof LOOKS, options: { tags?: string[] } = {})
   });
   afterAll(() => opened.context.close());
 
-  async function visit(path: string): Promise<Page> {
+  async function go(path: string): Promise<Page> {
     const { page } = opened;
     // The page of an approval is another document.
     const isLoaded = page.url() !== 'about:blank' && !`${page.url()} ${path}`.includes('approve/');
-    if (!isLoaded) {
-      await page.goto(dash.ui(path));
-      return page;
-    }
-    const address = JSON.stringify(`/ui/${path}`);
-    await page.evaluate(
-      `history.pushState(null, '', ${address}); dispatchEvent(new PopStateEvent('popstate'))`,
-    );
+    if (isLoaded) await visit(page, path);
+    else await page.goto(dash.ui(path));
     return page;
   }
   const violations = (within?: string) => violationsOf(opened.page, within, looks);
@@ -96,7 +90,7 @@ function lookAtEveryPage(looks: typeof LOOKS, options: { tags?: string[] } = {})
     'no. $n is accessible, keeps to its policy, and shows hostile text as text',
     options,
     async ({ path, shows }) => {
-      const page = await visit(path());
+      const page = await go(path());
       await shows(page);
       expect(await page.locator('#app img, #app script, #app iframe').count(), path()).toBe(0);
       expect(await page.locator('a[href^="javascript:"]').count(), path()).toBe(0);
@@ -111,7 +105,7 @@ function lookAtEveryPage(looks: typeof LOOKS, options: { tags?: string[] } = {})
     'a card is accessible in each of its states: always with its scope, and a refusal with its reason',
     options,
     async () => {
-      const page = await visit('');
+      const page = await go('');
       const card = page.getByRole('article');
       await card.locator('button.primary:not([aria-disabled])').waitFor();
       // A command cannot hide its end behind characters that turn text around.
@@ -128,7 +122,7 @@ function lookAtEveryPage(looks: typeof LOOKS, options: { tags?: string[] } = {})
   );
 
   test('the dialogs are accessible, and the keyboard opens them', options, async () => {
-    const page = await visit('');
+    const page = await go('');
     await page.getByRole('article').waitFor();
     for (const key of ['?', 'n', 'Control+k']) {
       await page.keyboard.press(key);

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -17,8 +18,11 @@ const terminal = (command: string) => ({ name: 'terminal', arguments: { command 
 /** Its command asks first. */
 const gated = (command: string) => script([{ tools: [terminal(command)] }, { text: 'All done.' }]);
 
+// What the user does, one after another. Other tests show each part by itself.
 describeInBrowser('a new user', () => {
-  test('starts a run, watches it, allows a command, reads a file, and stops another run', async () => {
+  test('starts a run, watches it, allows a command, reads a file, and stops another run', {
+    tags: ['soak'],
+  }, async () => {
     const { page, problems } = await browser.open();
     const startRun = async (prompt: string) => {
       await page.getByRole('button', { name: 'New run' }).click();
@@ -154,8 +158,11 @@ describeInBrowser('the home page', () => {
   });
 });
 
+/** Waits until the buttons of a card take a press. */
+const isSteady = (card: Locator) => card.locator('button.primary:not([aria-disabled])').waitFor();
+
 describeInBrowser('approvals', () => {
-  test('two tabs: one answer, both show it', async () => {
+  test('two tabs: one answer counts, and both show it', async () => {
     const { context, page: first, problems } = await browser.open();
     const second = await context.newPage();
     for (const page of [first, second]) await page.goto(dash.ui());
@@ -166,46 +173,40 @@ describeInBrowser('approvals', () => {
     await second.getByText('Allowed once, by you').waitFor();
     await first.bringToFront();
     await first.getByText('Allowed once, by').waitFor();
-    expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
-    const { data } = await dash.client.approvals.list({ status: 'answered' });
-    expect(data.filter(({ run }) => run.run_id === run_id)).toHaveLength(1);
-    expect(problems).toEqual([]);
-  });
+    const answersOf = async (run_id: string) => {
+      expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
+      const { data } = await dash.client.approvals.list({ status: 'answered' });
+      return data.filter(({ run }) => run.run_id === run_id);
+    };
+    expect(await answersOf(run_id)).toHaveLength(1);
 
-  test('two tabs that answer at the same moment: one answer counts, and both show that one', async () => {
-    const { context, page: first, problems } = await browser.open();
-    const second = await context.newPage();
-    for (const page of [first, second]) await page.goto(dash.ui());
-    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf both') });
+    // Both answer at the same moment: one answer counts, and both show that one.
+    const contested = await dash.client.runs.create({ input: gated('rm -rf both') });
     const cards = [first, second].map((page) => page.locator('article.approval', { hasText: 'rm -rf both' }));
     const buttons = cards.map((card, tab) =>
       card.getByRole('button', { name: ['Once', 'Deny'][tab]!, exact: true }),
     );
-    for (const button of buttons) await expect.poll(() => button.getAttribute('aria-disabled')).toBe(null);
+    for (const card of cards) await isSteady(card);
     // Pressed in the page itself: each has sent its answer before the other can hear of it.
     await Promise.all(
       buttons.map((button) =>
         button.evaluate((element) => (element as unknown as { click(): void }).click()),
       ),
     );
-    expect((await dash.client.runs.wait(run_id)).status).toBe('completed');
-    const { data } = await dash.client.approvals.list({ status: 'answered' });
-    const answers = data.filter(({ run }) => run.run_id === run_id);
+    const answers = await answersOf(contested.run_id);
     expect(answers).toHaveLength(1);
     const word = answers[0]!.choice === 'once' ? 'Allowed once, by' : 'Denied, by';
     for (const card of cards) await card.getByText(word).waitFor();
     expect(problems).toEqual([]);
   });
 
-  test('the keys o, s, a and d answer the card that has the focus, and no other', async () => {
+  const keysAnswer = async (keys: readonly (readonly [key: string, choice: string])[]) => {
     const { page, problems } = await browser.open();
     await page.goto(dash.ui());
     const ask = async (command: string, session_id: string) => {
       const { run_id } = await dash.client.runs.create({ input: gated(command), session_id });
       const card = page.locator('article.open', { hasText: command });
-      const once = card.getByRole('button', { name: 'Once' });
-      await once.waitFor();
-      await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
+      await isSteady(card);
       return { run_id, card };
     };
     const choiceOf = async (run_id: string) => {
@@ -214,12 +215,7 @@ describeInBrowser('approvals', () => {
       return data.find(({ run }) => run.run_id === run_id)?.choice;
     };
     const bystander = await ask('rm -rf bystander', 'bystander');
-    for (const [key, choice] of [
-      ['o', 'once'],
-      ['d', 'deny'],
-      ['s', 'session'],
-      ['a', 'always'],
-    ] as const) {
+    for (const [key, choice] of keys) {
       const { run_id, card } = await ask(`rm -rf by-${choice}`, `keys ${choice}`);
       // Where nothing has the focus, the keys do nothing.
       await page.evaluate('document.activeElement?.blur()');
@@ -242,7 +238,20 @@ describeInBrowser('approvals', () => {
     await dash.client.runs.stop(bystander.run_id);
     for await (const { id } of dash.client.grants.list()) await dash.client.grants.revoke(id);
     expect(problems).toEqual([]);
-  });
+  };
+
+  test('the keys o and a answer the card that has the focus, and no other', () =>
+    keysAnswer([
+      ['o', 'once'],
+      ['a', 'always'],
+    ]));
+
+  test('so do the keys d and s', { tags: ['soak'] }, () =>
+    keysAnswer([
+      ['d', 'deny'],
+      ['s', 'session'],
+    ]),
+  );
 
   test('a question whose list fails to load is asked for again, and the page says that it does not know', async () => {
     const { page } = await browser.open();
@@ -304,7 +313,8 @@ describeInBrowser('approvals', () => {
     expect(JSON.stringify(dash.model.requests.at(-1)?.body.messages)).toContain('Use npm ci instead');
   });
 
-  test('always names its scope before it allows anything', async () => {
+  // The key a does the same.
+  test('always names its scope before it allows anything', { tags: ['soak'] }, async () => {
     const { page } = await browser.open();
     await page.goto(dash.ui());
     const { run_id } = await dash.client.runs.create({ input: gated('rm -rf cache') });
@@ -325,7 +335,7 @@ describeInBrowser('approvals', () => {
     const press = 'document.querySelector("article button.primary").click()';
     await page.evaluate(press);
     expect((await dash.client.runs.get(run_id)).status).toBe('waiting_for_approval');
-    await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
+    await isSteady(page.getByRole('article'));
     // A press that was on its way to another place.
     const dead = await page.evaluate(`(() => {
       const button = document.querySelector('article button.primary');

@@ -35,9 +35,7 @@ async function isAccessible({ colorScheme, viewport }: Look): Promise<void> {
   /** All of the page, or the part of it that has changed since. */
   const look = async (within?: string) => expect(await violationsIn(page, within)).toEqual([]);
   await page.goto(dash.ui(`runs/${runId}`));
-  const once = page.getByRole('button', { name: 'Once' });
-  await once.waitFor();
-  await expect.poll(() => once.getAttribute('aria-disabled')).toBe(null);
+  await page.locator('button.primary:not([aria-disabled])', { hasText: 'Once' }).waitFor();
   await look();
   await page.getByRole('region', { name: 'Transcript' }).evaluate((list) => list.scrollTo(0, 0));
   await page.getByRole('button', { name: /thought/ }).click();

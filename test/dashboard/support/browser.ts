@@ -54,6 +54,14 @@ export const browser = {
   },
 };
 
+/** Goes to another address of the page that is loaded, which is not loaded again. */
+export async function visit(page: Page, path: string): Promise<void> {
+  const address = JSON.stringify(`/ui/${path}`);
+  await page.evaluate(
+    `history.pushState(null, '', ${address}); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
+}
+
 function watch(page: Page, problems: string[]): void {
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
