@@ -14,7 +14,21 @@ const WORK =
 /** Removed: d/e/x, d/y, f. Written: a, d, f/g, link, new. */
 const CHANGES = 8;
 
-test('any two of its changes may be the last one and the first one of the next', async () => {
+test('between the last removal and the first file that is written', () => survivesKillAfter([3]));
+
+test('between any two of its changes', { tags: ['soak'] }, () =>
+  survivesKillAfter(Array.from({ length: CHANGES }, (_, index) => index + 1)),
+);
+
+test('it makes no more changes than these', async () => {
+  const { url, start, root } = await serveRun();
+  const ours = join(root, 'ours');
+  cpSync(start, ours, { recursive: true, verbatimSymlinks: true });
+  const env = { TALARIA_FAILPOINTS: `apply.after-change@${CHANGES + 1}` };
+  expect((await talariaProcess(url, ['apply', RUN_ID, '--dir', ours], { env })).code).toBe(0);
+});
+
+async function serveRun() {
   const root = mkdtempSync(join(tmpdir(), 'talaria-apply-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const [start, now] = [join(root, 'start'), join(root, 'now')];
@@ -26,7 +40,12 @@ test('any two of its changes may be the last one and the first one of the next',
     execFileSync('bash', ['-ec', script], { cwd: directory });
   }
   const { url } = await serveRunFiles({ start, now });
-  for (let change = 1; change <= CHANGES; change++) {
+  return { url, root, start, now };
+}
+
+async function survivesKillAfter(changes: readonly number[]): Promise<void> {
+  const { url, root, start, now } = await serveRun();
+  for (const change of changes) {
     const ours = join(root, `ours-${change}`);
     cpSync(start, ours, { recursive: true, verbatimSymlinks: true });
     const env = { TALARIA_FAILPOINTS: `apply.after-change@${change}` };
@@ -42,7 +61,4 @@ test('any two of its changes may be the last one and the first one of the next',
     expect(treeOf(ours)).toEqual(after);
     expect(readdirSync(ours).sort()).toEqual(readdirSync(now).sort());
   }
-  const env = { TALARIA_FAILPOINTS: `apply.after-change@${CHANGES + 1}` };
-  cpSync(start, join(root, 'last'), { recursive: true, verbatimSymlinks: true });
-  expect((await talariaProcess(url, ['apply', RUN_ID, '--dir', join(root, 'last')], { env })).code).toBe(0);
-});
+}

@@ -21,7 +21,7 @@ import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type RunOptions, spawnTalaria, talaria, talariaTerminal } from './talaria.ts';
 
-const BIG_BYTES = 40_000_000;
+const BIG_BYTES = 10_000_000;
 
 /** A workspace with the worst names that a command can make. */
 const MAKE = `
@@ -163,7 +163,7 @@ describe('get', () => {
       cwd: directory,
     });
     await waitFor('some of the file', () => partSize() > 100_000);
-    proxy.faults = { cut: 0.02 };
+    proxy.faults = { cut: 0.1 };
     const { code, stdout } = await ended;
     expect(proxy.happened.cut).toBeGreaterThan(0);
     expect(code).toBe(0);
@@ -191,7 +191,7 @@ describe('get', () => {
 
     expect(await artifacts(['get', runId, 'out/big.bin'])).toMatchObject({
       code: 0,
-      stdout: 'big.bin  40 MB\n',
+      stdout: 'big.bin  10 MB\n',
     });
     expect(readFileSync(join(directory, 'big.bin')).equals(big)).toBe(true);
     expect(readdirSync(directory)).toEqual(['big.bin']);
@@ -218,11 +218,11 @@ describe('get', () => {
       ['artifacts', 'get', runId, 'out/big.bin', '-o', file],
       { columns: 90 },
     );
-    await terminal.shows(/█+░+ +\d+% {2}[\d.]+ [kM]B of 40 MB {2}[\d.]+ [kM]B\/s {2}\d+s left {2}big\.bin$/m);
+    await terminal.shows(/█+░+ +\d+% {2}[\d.]+ [kM]B of 10 MB {2}[\d.]+ [kM]B\/s {2}\d+s left {2}big\.bin$/m);
     proxy.faults = {};
     expect(await terminal.exitCode()).toBe(0);
     const screen = await terminal.screen();
-    expect(screen.replaceAll('\n', '')).toBe(`${file}  40 MB`);
+    expect(screen.replaceAll('\n', '')).toBe(`${file}  10 MB`);
     expect(statSync(file).size).toBe(BIG_BYTES);
   });
 

@@ -2,12 +2,14 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -40,7 +42,8 @@ beforeEach(() => {
 
 /** In all three. */
 function begin(script: string): void {
-  for (const directory of [start, now, ours]) shell(directory, script);
+  shell(start, script);
+  for (const copy of [now, ours]) cpSync(start, copy, { recursive: true, verbatimSymlinks: true });
 }
 
 function shell(directory: string, script: string): void {
@@ -190,8 +193,7 @@ describe('a conflict', () => {
     ['a FIFO', 'echo a > a', 'echo theirs > a', 'rm a; mkfifo a', 'neither a file nor a link'],
   ])('%s is reported, and nothing is applied', async (_, before, theirs, mine, message) => {
     begin(`${before}; echo x > other`);
-    shell(now, `${theirs}; echo changed > other`);
-    shell(ours, mine);
+    shell(root, `cd now; ${theirs}; echo changed > other; cd ../ours; ${mine}`);
     const tree = listing(root);
     const { code, out, err } = await apply();
     expect({ code, out }).toEqual({ code: 7, out: '' });
@@ -430,8 +432,14 @@ function contentOf(tree: ReadonlyMap<string, string>, path: string): string | un
 
 /** Everything in it, with types, permissions and contents. */
 function listing(directory: string): string {
-  const script = 'find . -printf "%p %y %m %l\\n" | sort; find . -type f -exec cat {} + | sha256sum';
-  return execFileSync('bash', ['-c', script], { cwd: directory, encoding: 'utf8' });
+  const paths = readdirSync(directory, { recursive: true }) as string[];
+  const lines = paths.sort().map((path) => {
+    const place = join(directory, path);
+    const stats = lstatSync(place);
+    const content = stats.isFile() ? readFileSync(place, 'hex') : '';
+    return `${path} ${stats.mode.toString(8)} ${stats.isSymbolicLink() ? readlinkSync(place) : content}`;
+  });
+  return lines.join('\n');
 }
 
 describe('a server that sends more than it says', () => {
