@@ -43,29 +43,55 @@ function run(shell: string, code: string): string[] {
   return stdout.trimEnd().split('\n').filter(Boolean);
 }
 
-/** The words as bash would split them; the last one is being typed. */
-function inBash(...words: string[]): string[] {
-  const array = ['talaria', ...words].map((word) => `'${word}'`).join(' ');
-  return run(
-    'bash',
-    `source <(talaria completion bash); COMP_WORDS=(${array}); COMP_CWORD=${words.length}; _talaria; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  );
+/** What one shell says to each of the codes, after it has read the script: reading it takes longer than a completion. */
+function answers(shell: string, read: string, codes: readonly string[]): string[][] {
+  const rows = run(shell, [read, ...codes.map((code) => `${code}; echo @@mark`)].join('\n'));
+  const found: string[][] = [[]];
+  for (const row of rows) {
+    if (row === '@@mark') found.push([]);
+    else found.at(-1)!.push(row);
+  }
+  return found.slice(0, -1);
 }
 
-const inFish = (line: string) =>
-  run('fish', `talaria completion fish | source; complete -C '${line}'`).map((row) => row.split('\t')[0]);
+/** The words as bash would split them; the last one is being typed. */
+function inBash(...lines: readonly (readonly string[])[]): string[][] {
+  const codes = lines.map((words) => {
+    const array = ['talaria', ...words].map((word) => `'${word}'`).join(' ');
+    return `COMP_WORDS=(${array}); COMP_CWORD=${words.length}; _talaria; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  });
+  return answers('bash', 'source <(talaria completion bash)', codes);
+}
+
+const inFish = (...lines: readonly string[]) =>
+  answers(
+    'fish',
+    'talaria completion fish | source',
+    lines.map((line) => `complete -C '${line}'`),
+  ).map((rows) => rows.map((row) => row.split('\t')[0]));
 
 describe.skipIf(missing('bash') !== '')(`bash${missing('bash')}`, () => {
   test('completes commands, flags, choices and ids', () => {
-    expect(inBash('s')).toEqual(['serve', 'show', 'stop', 'steer', 'sandbox-image']);
-    expect(inBash('artifacts', '')).toEqual(['ls', 'cat', 'get']);
-    expect(inBash('run', '--in')).toEqual(['--instructions']);
-    expect(inBash('show', 'run_')).toEqual([runId]);
-    expect(inBash('run', '-s', '')).toEqual(['a-session']);
-    expect(inBash('approve', runId, '')).toEqual(['once', 'session', 'always', 'deny']);
-    expect(inBash('artifacts', 'get', 'x', '--format', '=', 'z')).toEqual(['zip']);
-    expect(inBash('serve', '--po')).toEqual(['--port']);
-    expect(inBash('show', 'run_ffff')).toEqual([]);
+    const completions: readonly [words: string[], expected: string[]][] = [
+      [['s'], ['serve', 'show', 'stop', 'steer', 'sandbox-image']],
+      [
+        ['artifacts', ''],
+        ['ls', 'cat', 'get'],
+      ],
+      [['run', '--in'], ['--instructions']],
+      [['show', 'run_'], [runId]],
+      [['run', '-s', ''], ['a-session']],
+      [
+        ['approve', runId, ''],
+        ['once', 'session', 'always', 'deny'],
+      ],
+      [['artifacts', 'get', 'x', '--format', '=', 'z'], ['zip']],
+      [['serve', '--po'], ['--port']],
+      [['show', 'run_ffff'], []],
+    ];
+    expect(inBash(...completions.map(([words]) => words))).toEqual(
+      completions.map(([, expected]) => expected),
+    );
   });
 
   test.skipIf(noTmux !== '')(`in the middle of a line${noTmux}`, async () => {
@@ -109,10 +135,14 @@ describe.skipIf(missing('zsh') + noTmux !== '')(`zsh${missing('zsh')}${noTmux}`,
 
 describe.skipIf(missing('fish') !== '')(`fish${missing('fish')}`, () => {
   test('completes commands, flags, ids and files', () => {
-    expect(inFish('talaria s')).toEqual(expect.arrayContaining(['serve', 'show', 'stop', 'steer']));
-    expect(inFish('talaria show run_')).toEqual([runId]);
-    expect(inFish('talaria runs --sta')).toEqual(['--status']);
-    expect(inFish('talaria artifacts get x -o some')).toEqual(['some-file.txt']);
+    expect(
+      inFish('talaria s', 'talaria show run_', 'talaria runs --sta', 'talaria artifacts get x -o some'),
+    ).toEqual([
+      expect.arrayContaining(['serve', 'show', 'stop', 'steer']),
+      [runId],
+      ['--status'],
+      ['some-file.txt'],
+    ]);
   });
 });
 
@@ -131,8 +161,10 @@ test.skipIf(missing('bash') !== '')(
     const tools = [{ type: 'function', function: { name: 'get' } }];
     const waiting = await world.api.create(script([{ tools: [{ name: 'get', arguments: {} }] }]), { tools });
     const { pending_calls } = await waitForStatus(world.api, waiting, 'waiting_for_tool');
-    expect(inBash('answer', waiting, '')).toEqual(pending_calls!.map(({ tool_call_id }) => tool_call_id));
-    expect(inBash('answer', runId, '')).toEqual([]);
+    expect(inBash(['answer', waiting, ''], ['answer', runId, ''])).toEqual([
+      pending_calls!.map(({ tool_call_id }) => tool_call_id),
+      [],
+    ]);
     await world.api.post(`/v1/runs/${waiting}/stop`);
   },
 );

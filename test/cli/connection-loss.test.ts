@@ -1,5 +1,5 @@
 /** A lost connection and a killed server while a run is watched. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { terminal as bash, ServerWithModel } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
 import type { ServerProcess } from '../support/server-process.ts';
@@ -11,11 +11,11 @@ import { spawnTalaria, talariaTerminal } from './talaria.ts';
 let world: ServerWithModel<ServerProcess>;
 let proxy: UnreliableProxy;
 
-beforeEach(async () => {
+beforeAll(async () => {
   world = await ServerWithModel.startProcess();
   proxy = await UnreliableProxy.start(() => world.server.url, 1);
 });
-afterEach(async () => {
+afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 });
@@ -26,19 +26,19 @@ async function restart(): Promise<void> {
 }
 
 /** Prints something, is interrupted in the middle of the next text, and prints that again. */
-const cutOff = () =>
+const cutOff = (gate: string) =>
   script([
     { text: 'First.', tools: [bash('echo hello')] },
-    { chunks: ['Second, in', { gate: 'second' }, ' two parts.'] },
+    { chunks: ['Second, in', { gate }, ' two parts.'] },
   ]);
 
 test('events come once and in order over a cut connection', async () => {
-  const { child, output, ended } = spawnTalaria(proxy.url, ['run', '--json', cutOff()]);
+  const { child, output, ended } = spawnTalaria(proxy.url, ['run', '--json', cutOff('cut')]);
   child.stdin.end();
   await waitFor('half a sentence', () => output.stdout.includes('Second, in'));
   proxy.cutAll();
   await waitFor('a new connection', () => proxy.connections > 0);
-  world.model.open('second');
+  world.model.open('cut');
   const { code, stdout, stderr } = await ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const [created, ...events] = stdout
@@ -51,12 +51,12 @@ test('events come once and in order over a cut connection', async () => {
 });
 
 test('after a kill, piped output holds the answer once, and stderr tells the rest', async () => {
-  const { child, output, ended } = spawnTalaria(proxy.url, ['run', cutOff()]);
+  const { child, output, ended } = spawnTalaria(proxy.url, ['run', cutOff('kill')]);
   child.stdin.end();
-  await world.model.waitingAt('second');
+  await world.model.waitingAt('kill');
   await waitFor('the tool to be shown', () => /✓ terminal/.test(output.stderr));
   await restart();
-  world.model.open('second');
+  world.model.open('kill');
   const { code, stdout, stderr } = await ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'Second, in two parts.\n' });
   expect(stderr).toMatch(/^First\.\n> terminal {2}echo hello\n✓ terminal {2}echo hello/);
@@ -65,7 +65,7 @@ test('after a kill, piped output holds the answer once, and stderr tells the res
 
 describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
   test('a lost connection is shown quietly, and invalid text is marked', async () => {
-    await using terminal = await talariaTerminal(proxy.url, ['run', cutOff()]);
+    await using terminal = await talariaTerminal(proxy.url, ['run', cutOff('terminal')]);
     await terminal.shows(/^Second, in$/m);
     await world.server.kill();
     const lost = await terminal.shows(/connection lost; trying again/);
@@ -75,7 +75,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       /^Second, in\n↻ The server was restarted and the run continues\n {2}What it said since “Second, in” is void and comes again:$/m,
     );
     expect(lost).toMatch(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] connection lost/m);
-    world.model.open('second');
+    world.model.open('terminal');
     expect(await terminal.exitCode()).toBe(0);
     const screen = await terminal.screen();
     expect(screen).toMatch(/again:\nSecond, in two parts\.\n\n✓ completed/);
@@ -84,7 +84,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
 });
 
 test('gives up on a server that does not come back, with the exit code for that', async () => {
-  const { child, output, ended } = spawnTalaria(proxy.url, ['watch', await world.api.create(cutOff())]);
+  const { child, output, ended } = spawnTalaria(proxy.url, ['watch', await world.api.create(cutOff('gone'))]);
   child.stdin.end();
   await waitFor('the tool to be shown', () => /✓ terminal/.test(output.stderr));
   await world.server.kill();

@@ -20,7 +20,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const ours = (argv: string[], options: RunOptions = {}) => talariaProcess(world.server.url, argv, options);
 /** In this process, which costs less: for what a command says, not how it writes it. */
-const asked = (argv: string[]) => talaria(world.server.url, argv);
+const asked = (argv: string[], options: RunOptions = {}) => talaria(world.server.url, argv, options);
 const gated = bash('rm -rf build; echo removed');
 
 const hasFullDevice = existsSync('/dev/full');
@@ -64,12 +64,12 @@ describe('run', () => {
   });
 
   test('writes nothing but the answer with -q', async () => {
-    expect(await ours(['run', '-q', prompt()])).toEqual({ code: 0, stdout: 'The ␛[1manswer\n', stderr: '' });
+    expect(await asked(['run', '-q', prompt()])).toEqual({ code: 0, stdout: 'The ␛[1manswer\n', stderr: '' });
   });
 
   test('shows the outputs of tools and what steps took with -v', async () => {
     const chatty = script([{ text: 'I count.', tools: [bash('seq 3')] }, { text: 'done' }]);
-    const { stderr, stdout } = await ours(['run', '-v', chatty]);
+    const { stderr, stdout } = await asked(['run', '-v', chatty]);
     expect(stdout).toBe('done\n');
     expect(stderr).toMatch(
       /^I count\.\n• step 1 {2}[\d.]+s {2}tokens 10 in, 5 out\n> terminal {2}seq 3\n✓ terminal {2}seq 3 {2}[\d.]+s\n {4}1\n {4}2\n {4}3\n• step 2 [^\n]+\n✓ completed/,
@@ -80,23 +80,23 @@ describe('run', () => {
     expect(await ours(['run', '-q', '-'], { input: 'good\nmorning' })).toMatchObject({
       stdout: 'You said: good\nmorning\n',
     });
-    expect(await ours(['run', '-'], { input: ' \n' })).toMatchObject({ code: 2, stdout: '' });
+    expect(await asked(['run', '-'], { input: ' \n' })).toMatchObject({ code: 2, stdout: '' });
   });
 
   test('takes a prompt that begins with a dash after --', async () => {
-    expect(await ours(['run', '-q', '--', '--help me'])).toMatchObject({ stdout: 'You said: --help me\n' });
+    expect(await asked(['run', '-q', '--', '--help me'])).toMatchObject({ stdout: 'You said: --help me\n' });
   });
 
   test('passes the session and instructions on', async () => {
-    await ours(['run', '-q', '-s', 'talk', '-i', 'Be brief', 'first']);
-    expect(await ours(['run', '-q', '--session', 'talk', 'second'])).toMatchObject({ code: 0 });
+    await asked(['run', '-q', '-s', 'talk', '-i', 'Be brief', 'first']);
+    expect(await asked(['run', '-q', '--session', 'talk', 'second'])).toMatchObject({ code: 0 });
     const { body } = world.model.requests.at(-1)!;
     expect(JSON.stringify(body.messages)).toMatch(/first.*You said: first.*second/);
     expect(JSON.stringify(world.model.requests.at(-2)!.body.messages)).toContain('Be brief');
   });
 
   test('prints the id with -d and leaves the run alone', async () => {
-    const { code, stdout, stderr } = await ours(['run', '-d', 'hello']);
+    const { code, stdout, stderr } = await asked(['run', '-d', 'hello']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^run_\w{32}\n$/);
     await waitForStatus(world.api, stdout.trim(), 'completed');
@@ -107,17 +107,16 @@ describe('run', () => {
     ['cancelled', 4, /■ cancelled after/],
   ])('of a run that is %s ends with %i and gives no answer', async (status, code, line) => {
     const step = status === 'failed' ? { error: { status: 401, message: 'no' } } : { gate: 'stopped' };
-    const running = spawnTalaria(world.server.url, ['run', script([step])]);
-    running.child.stdin.end();
+    const running = asked(['run', script([step])]);
     if (status === 'cancelled') {
       await world.model.waitingAt('stopped');
-      const { stdout } = await ours(['runs', '-q', '--status', 'running']);
-      expect(await ours(['stop', ...stdout.trim().split('\n')])).toMatchObject({
+      const { stdout } = await asked(['runs', '-q', '--status', 'running']);
+      expect(await asked(['stop', ...stdout.trim().split('\n')])).toMatchObject({
         code: 0,
         stdout: `${stdout.trim()} cancelled\n`,
       });
     }
-    const ran = await running.ended;
+    const ran = await running;
     expect(ran).toMatchObject({ code, stdout: '' });
     expect(ran.stderr).toMatch(line);
   });
@@ -228,8 +227,8 @@ describe("a call of a client's tool", () => {
     expect((await asked(['answer', runId, 'call_c', '-o', 'x'])).stderr).toMatch(
       /^None begins with call_c; /,
     );
-    expect(await ours(['answer', runId, 'call_b', '-o', '-'], { input: '' })).toMatchObject({ code: 0 });
-    expect(await ours(['answer', runId, 'call_a1', '-o', '-'], { input: 'wet' })).toMatchObject({ code: 0 });
+    expect(await asked(['answer', runId, 'call_b', '-o', '-'], { input: '' })).toMatchObject({ code: 0 });
+    expect(await asked(['answer', runId, 'call_a1', '-o', '-'], { input: 'wet' })).toMatchObject({ code: 0 });
     expect(await asked(['answer', runId, '-e', '-o', 'no snow'])).toMatchObject({
       stdout: '✗ failed: get {"what":"snow"}\n',
     });
@@ -277,10 +276,11 @@ test('a reader that has read enough ends the command', async () => {
   await world.api.stop(runId);
 });
 
-test.each([
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
-] as const)('%s leaves a watched run alone', async (signal, code) => {
+const LEFT_ALONE = '%s leaves a watched run alone';
+test.each([['SIGTERM', 143] as const])(LEFT_ALONE, leavesRunAlone);
+test.each([['SIGHUP', 129] as const])(LEFT_ALONE, { tags: ['soak'] }, leavesRunAlone);
+
+async function leavesRunAlone(signal: NodeJS.Signals, code: number): Promise<void> {
   const runId = await world.api.create(script([{ text: 'x', tools: [bash('sleep 3600')] }]));
   const { child, output, ended } = spawnTalaria(world.server.url, ['watch', runId]);
   child.stdin.end();
@@ -290,13 +290,13 @@ test.each([
   expect(output.stderr).toContain(`Come back: talaria watch ${runId}\n`);
   expect((await world.api.run(runId)).status).toBe('running');
   await world.api.stop(runId);
-});
+}
 
 describe('a server with a key', () => {
   test('gets the key; without it or with another the command says so and ends with 6', async () => {
     await using server = await ServerWithModel.start({ API_SERVER_KEY: 'right-key-0123456789' });
     const { url } = server.server;
-    const ask = (env: Record<string, string>) => talariaProcess(url, ['runs', '-q'], { env });
+    const ask = (env: Record<string, string>) => talaria(url, ['runs', '-q'], { env });
     expect(await ask({ TALARIA_API_KEY: 'right-key-0123456789' })).toEqual({
       code: 0,
       stdout: '',

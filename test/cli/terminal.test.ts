@@ -298,10 +298,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       return { shell, runId };
     }
 
-    test.each([
-      ['while a tool works', working, WORKING],
-      ['while a question is open', gated, READY],
-    ])('Ctrl-Z %s releases the terminal, and fg continues', async (_, tool, drawn) => {
+    const released = async (_: string, tool: typeof working, drawn: RegExp) => {
       const { shell, runId } = await watchInShell(tool, drawn);
       await using _shell = shell;
       await shell.press('C-z');
@@ -315,7 +312,14 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       await shell.shows(drawn);
       await api.stop(runId);
       await shell.shows(/■ cancelled/);
-    });
+    };
+    const releasedTitle = 'Ctrl-Z %s releases the terminal, and fg continues';
+    test.each([['while a question is open', gated, READY] as const])(releasedTitle, released);
+    test.each([['while a tool works', working, WORKING] as const])(
+      releasedTitle,
+      { tags: ['soak'] },
+      released,
+    );
 
     test('Ctrl-\\ ends it at once, and restores the cursor', async () => {
       const { shell, runId } = await watchInShell(working, WORKING);
@@ -350,10 +354,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
   describe('a window that changes its size', { retry: 4 }, () => {
     const REDRAWN_WITHIN_MS = 5_000;
 
-    test.each([
-      ['narrower', 100, 50],
-      ['wider', 50, 100],
-    ])('%s leaves no traces of earlier frames', async (_, before, after) => {
+    const leavesNoTraces = async (_: string, before: number, after: number) => {
       const prompt = script([
         { text: 'Look.', tools: [bash(`: ${'word '.repeat(30)}; sleep 3600`)] },
         { text: 'x' },
@@ -372,6 +373,9 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       const rows = (await terminal.screen()).split('\n').filter((row) => /word/.test(row));
       expect(rows).toHaveLength(1);
       expect(rows[0]).toMatch(/^■ terminal {2}: word.* {2}cut off$/);
-    });
+    };
+    const tracesTitle = '%s leaves no traces of earlier frames';
+    test.each([['narrower', 100, 50] as const])(tracesTitle, leavesNoTraces);
+    test.each([['wider', 50, 100] as const])(tracesTitle, { tags: ['soak'] }, leavesNoTraces);
   });
 });

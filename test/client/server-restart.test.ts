@@ -1,6 +1,6 @@
 /** A client that watches while the server is killed and restarted on the same data. */
 import { type RunEvent, Talaria } from '@talaria/client';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServerWithModel, terminal } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
 import { UnreliableProxy } from '../support/unreliable-proxy.ts';
@@ -10,7 +10,6 @@ async function startWorld() {
   const world = await ServerWithModel.startProcess();
   const proxy = await UnreliableProxy.start(() => world.server.url, 1);
   return {
-    ...world,
     model: world.model,
     server: world.server,
     client: new Talaria({ baseUrl: proxy.url }),
@@ -26,8 +25,13 @@ async function startWorld() {
   };
 }
 
+let world: Awaited<ReturnType<typeof startWorld>>;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
 test('a stream continues through kill -9 in the middle of a step, and the text has nothing twice', async () => {
-  await using world = await startWorld();
   const { client, model } = world;
   const chunks = ['one ', 'two ', { gate: 'rest' }, 'three'];
   const { run_id } = await client.runs.create({ input: script([{ chunks }]) });
@@ -49,7 +53,6 @@ test('a stream continues through kill -9 in the middle of a step, and the text h
 });
 
 test('an approval is requested before a kill -9 and answered after it, by the same run()', async () => {
-  await using world = await startWorld();
   const { client } = world;
   const questions: string[] = [];
   const run = await client.runs.run(
@@ -70,7 +73,6 @@ test('an approval is requested before a kill -9 and answered after it, by the sa
 });
 
 test('wait keeps waiting while the server is away', async () => {
-  await using world = await startWorld();
   const { client, model, server } = world;
   const { run_id } = await client.runs.create({ input: script([{ chunks: [{ gate: 'go' }, 'done'] }]) });
   await model.waitingAt('go');

@@ -32,8 +32,12 @@ async function truth(runId: string): Promise<RunEvent[]> {
   return (await world.api.stream(runId)).frames.map(({ event }) => event);
 }
 
-describe.each([1, 2, 3])('with seed %i', (seed) => {
-  test('every event comes once and in order, and the run is driven to its end', async () => {
+describe.each([
+  { seed: 1, tags: [] },
+  { seed: 2, tags: ['soak'] },
+  { seed: 3, tags: ['soak'] },
+])('with seed $seed', ({ seed, tags }) => {
+  test('every event comes once and in order, and the run is driven to its end', { tags }, async () => {
     const faults = { refuse: 0.1, cut: 0.12, damage: 0.08, delay: 0.2 };
     await using proxy = await UnreliableProxy.start(() => world.server.url, seed, faults);
     const client = new Talaria({ baseUrl: proxy.url, maxRetries: 10 });
