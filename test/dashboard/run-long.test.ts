@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
@@ -68,9 +68,12 @@ describeInBrowser(`a run of ${EVENTS} events`, () => {
 
 describeInBrowser(`a run of ${MANY_EVENTS} events`, () => {
   test('is all there, from the first word to the last, with as few nodes', { tags: ['soak'] }, async () => {
-    const path = `runs/${await writeLongRun(dataDir, MANY_EVENTS)}`;
+    const longDir = mkdtempSync(join(tmpdir(), 'talaria-long-run-'));
+    onTestFinished(() => rmSync(longDir, { recursive: true, force: true }));
+    const path = `runs/${await writeLongRun(longDir, MANY_EVENTS)}`;
+    await using long = await startDashboardServer({ dataDir: longDir, env: { API_SERVER_KEY: '' } });
     const { page } = await browser.open();
-    await page.goto(dash.ui(path));
+    await page.goto(long.ui(path));
     await page.getByText('The run is done.').waitFor();
     expect(await nodes(page)).toBeLessThan(NODES_MAX);
     await page.getByText('all events read').waitFor();

@@ -1,4 +1,4 @@
-/** A long run, written through the journal beside its server: a model would need hours for it. */
+/** A long run, written through the journal before its server starts: a model would need hours for it. */
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
 import type { NewRecord } from '../../../packages/server/src/journal/records.ts';
