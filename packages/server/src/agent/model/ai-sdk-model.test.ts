@@ -128,6 +128,25 @@ describe('request', () => {
     expect(headers?.authorization).toBe(`Bearer ${KEY}`);
   });
 
+  test('has the tools of its own step, whatever the steps before it had', async () => {
+    const parameters = { type: 'object', properties: {} };
+    const read = { name: 'read', description: 'Reads', parameters };
+    const steps = [
+      [read],
+      [{ ...read }],
+      [{ ...read, description: 'Reads a file' }],
+      [{ ...read, strict: true as const }],
+      [{ ...read, parameters: { ...parameters, required: ['path'] } }],
+      [read, { ...read, name: 'write' }],
+      [read],
+    ];
+    for (const tools of steps) {
+      await collect(model, { prompt: 'hello', tools });
+      const sent = server.requests.at(-1)?.body?.tools?.map((tool) => tool.function);
+      expect(sent).toEqual(tools);
+    }
+  });
+
   test('has no tools when there are none', async () => {
     await collect(model, { prompt: 'hello', tools: [] });
     expect(server.requests.at(-1)?.body).not.toHaveProperty('tools');

@@ -41,13 +41,14 @@ export async function chatCompletions(options: ChatCompletionsOptions): Promise<
     'user-agent': `talaria/${version}`,
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
+  const toJson = requestJson();
   return async (call) => {
     const { body } = await builder.prepareRequest(call);
     const response = await requestPatiently(url, {
       method: 'POST',
       headers,
       // Without `include_usage` a stream reports no usage at all.
-      body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
+      body: toJson({ ...body, stream: true, stream_options: { include_usage: true } }),
       signal: call.abortSignal,
     }).catch((cause: unknown) => {
       throw Object.assign(new Error(messageOf(cause), { cause }), { url: url.href });
@@ -58,6 +59,31 @@ export async function chatCompletions(options: ChatCompletionsOptions): Promise<
     if (statusCode < 200 || statusCode > 299) throw await toRefusal(response);
     return readAnswer(response, new ChatReader(optionsKey, createTracker), url.href);
   };
+}
+
+interface ChatTool {
+  function?: Record<string, unknown>;
+}
+
+/** Most of a request is its tools, and almost every step has those of the step before, so their JSON is kept. */
+function requestJson(): (body: Record<string, unknown>) => string {
+  let last: { tools: readonly ChatTool[]; json: string } | undefined;
+  return ({ tools, ...rest }) => {
+    const json = JSON.stringify(rest);
+    if (!Array.isArray(tools)) return json;
+    if (last === undefined || !areSame(last.tools, tools)) last = { tools, json: JSON.stringify(tools) };
+    return `${json.slice(0, -1)},"tools":${last.json}}`;
+  };
+}
+
+/** The provider layer makes new objects for each request, around the same schemas. */
+function areSame(some: readonly ChatTool[], others: readonly ChatTool[]): boolean {
+  if (some.length !== others.length) return false;
+  return some.every(({ function: one = {} }, i) => {
+    const other = others[i]?.function ?? {};
+    const names = Object.keys(one);
+    return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+  });
 }
 
 async function* readAnswer(response: IncomingMessage, reader: ChatReader, url: string): PartGroups {
