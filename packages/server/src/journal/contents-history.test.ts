@@ -12,7 +12,7 @@ import { BLOB_GRACE_MS, FIRST_REFERENCE_MS, type HeldBlob, type Holder } from '.
 import { fileHolder } from './files.ts';
 import type { Journal } from './journal.ts';
 import { PostgresJournal } from './postgres/postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './postgres/testing/start-postgres.ts';
+import { type SharedPostgres, sharedPostgres } from './postgres/testing/start-postgres.ts';
 import { SqliteJournal } from './sqlite/sqlite-journal.ts';
 import { KEPT_THREADS } from './sqlite/testing/kept-threads.ts';
 import { tempDirectory } from './sqlite/testing/temp-journal.ts';
@@ -354,9 +354,9 @@ describe('contents that are needed are never removed, and others always are in t
   });
 
   describe('on Postgres', () => {
-    let postgres: TestPostgres;
+    let postgres: SharedPostgres;
     beforeAll(async () => {
-      postgres = await startPostgres();
+      postgres = await sharedPostgres();
     });
     afterAll(() => postgres?.stop());
 

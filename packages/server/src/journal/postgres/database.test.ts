@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Database, type Patience, type Transaction } from './database.ts';
 import { CuttingProxy } from './testing/cutting-proxy.ts';
-import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
+import { type SharedPostgres, sharedPostgres } from './testing/start-postgres.ts';
 
 const PATIENT: Patience = { waitMs: 20_000 };
 
@@ -14,13 +14,13 @@ type LookupArguments = [
   done: (error: Error | null, found: dns.LookupAddress[]) => void,
 ];
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let proxy: CuttingProxy;
 let database: Database;
 let direct: pg.Client;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
 afterAll(() => postgres?.stop());
 

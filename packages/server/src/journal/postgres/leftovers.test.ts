@@ -3,17 +3,17 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { claimedRun, completed, delta, finishedRun, HEADS_KEPT } from '../testing/records.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
+import { type SharedPostgres, sharedPostgres } from './testing/start-postgres.ts';
 
 const LONG = 5_000;
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let url: string;
 let journal: PostgresJournal;
 let direct: pg.Client;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
 afterAll(() => postgres?.stop());
 

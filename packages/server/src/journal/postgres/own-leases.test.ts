@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LeaseLostError } from '../journal.ts';
 import { claimedRun, LEASE_MS, reasoning } from '../testing/records.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
+import { type SharedPostgres, sharedPostgres } from './testing/start-postgres.ts';
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
 afterAll(() => postgres?.stop());
 

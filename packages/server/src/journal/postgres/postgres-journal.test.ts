@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ChangePlace } from '../changes.ts';
@@ -19,13 +20,13 @@ import {
 import { SUSPECT_LOCK } from './claims.ts';
 import { ASKED, Database } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
-import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
+import { type SharedPostgres, sharedPostgres } from './testing/start-postgres.ts';
 import { lockForWrites, performWrites, type Write } from './writes.ts';
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
 afterAll(() => postgres?.stop());
 
@@ -413,11 +414,12 @@ it('works with fewer connections than it would like, as an ordinary user', async
   const url = new URL(await postgres.createEmptyDatabase());
   const admin = new pg.Client(url.href);
   await admin.connect();
+  const guest = newRole('guest');
   await admin.query(
-    "CREATE ROLE guest LOGIN PASSWORD 'guest' CONNECTION LIMIT 3; GRANT ALL ON SCHEMA public TO guest",
+    `CREATE ROLE ${guest} LOGIN PASSWORD 'secret' CONNECTION LIMIT 3; GRANT ALL ON SCHEMA public TO ${guest}`,
   );
   await admin.end();
-  [url.username, url.password] = ['guest', 'guest'];
+  [url.username, url.password] = [guest, 'secret'];
   const journal = await PostgresJournal.open({ url: url.href });
   try {
     const runIds = await Promise.all(Array.from({ length: 20 }, () => createRun(journal)));
@@ -432,12 +434,13 @@ it('works if the database does not reveal its history', async () => {
   const url = new URL(await postgres.createEmptyDatabase());
   const admin = new pg.Client(url.href);
   await admin.connect();
+  const tenant = newRole('tenant');
   await admin.query(
-    "CREATE ROLE tenant LOGIN PASSWORD 'tenant'; GRANT ALL ON SCHEMA public TO tenant; " +
+    `CREATE ROLE ${tenant} LOGIN PASSWORD 'secret'; GRANT ALL ON SCHEMA public TO ${tenant}; ` +
       'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC',
   );
   await admin.end();
-  [url.username, url.password] = ['tenant', 'tenant'];
+  [url.username, url.password] = [tenant, 'secret'];
   const journal = await PostgresJournal.open({ url: url.href });
   try {
     const runId = await createRun(journal);
@@ -446,3 +449,8 @@ it('works if the database does not reveal its history', async () => {
     await journal.close();
   }
 });
+
+/** A name that no other test has used: roles belong to all databases of a server. */
+function newRole(name: string): string {
+  return `${name}_${randomInt(1e9)}`;
+}

