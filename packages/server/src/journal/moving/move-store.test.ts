@@ -12,7 +12,7 @@ import type { Journal } from '../journal.ts';
 import { PostgresJournal } from '../postgres/postgres-journal.ts';
 import { PostgresSource } from '../postgres/postgres-source.ts';
 import { PostgresTarget } from '../postgres/postgres-target.ts';
-import { startPostgres, type TestPostgres } from '../postgres/testing/start-postgres.ts';
+import { type SharedPostgres, sharedPostgres } from '../postgres/testing/start-postgres.ts';
 import { SqliteJournal } from '../sqlite/sqlite-journal.ts';
 import { SqliteSource } from '../sqlite/sqlite-source.ts';
 import { SqliteTarget } from '../sqlite/sqlite-target.ts';
@@ -24,21 +24,24 @@ import { isMoved, movedTables, NOT_IN_SQLITE } from './moved-tables.ts';
 import type { BatchLimits, SourceEnd, StoreShape, TargetEnd } from './store-ends.ts';
 import { dumpPostgres, dumpSqlite, fillStore } from './testing/filled-stores.ts';
 
+/** Several batches for each table, for tests of what happens between them. */
 const SMALL: BatchLimits = { rows: 3, chars: 1_000 };
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let directory: TempDirectory;
 let path: string;
 let url: string;
+/** The database that each test gets a copy of; otherwise it has no rows. */
+let copied: string | undefined;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
 afterAll(() => postgres?.stop());
 beforeEach(async () => {
   directory = tempDirectory();
   path = join(directory.path, 'talaria.db');
-  url = await postgres.createDatabase();
+  url = await postgres.createDatabase(copied);
 });
 afterEach(() => directory[Symbol.dispose]());
 
@@ -48,7 +51,7 @@ interface Ends {
   limits?: BatchLimits;
 }
 
-async function move({ from = path, to = url, limits = SMALL }: Ends = {}, options: MoveOptions = {}) {
+async function move({ from = path, to = url, limits }: Ends = {}, options: MoveOptions = {}) {
   await using source: SourceEnd = isUrl(from)
     ? await PostgresSource.open(from, limits)
     : SqliteSource.open(from, limits);
@@ -124,7 +127,10 @@ describe('the tables of the drivers', () => {
 });
 
 describe('rows of any values', () => {
-  it.each([1, 2])('arrive unchanged, and go back unchanged (seed %i)', async (seed) => {
+  it.each([1])('arrive unchanged, and go back unchanged (seed %i)', areUnchanged);
+  it.each([2])('arrive unchanged, and go back unchanged (seed %i)', { tags: ['soak'] }, areUnchanged);
+
+  async function areUnchanged(seed: number): Promise<void> {
     fillStore(path, { rows: 20, seed });
     const before = dumpSqlite(path);
     expect(Object.keys(before).length).toBeGreaterThan(8);
@@ -137,7 +143,7 @@ describe('rows of any values', () => {
     await move({ from: url, to: back, limits: { rows: 7, chars: 500 } });
     expect(dumpSqlite(back)).toEqual(before);
     expect(dumpSqlite(path)).toEqual(before);
-  });
+  }
 
   it('messages larger than a batch arrive, and neither end reads more than one at a time', async () => {
     fillStore(path, { rows: 0, seed: 1 });
@@ -224,7 +230,7 @@ it('rows that only wait to be deleted are left behind', async () => {
 });
 
 describe('the bytes of files', () => {
-  const BYTES = randomBytes(2_500_000);
+  const BYTES = randomBytes(1_200_000);
   /** It comes with a record. */
   const SMALL = { blobId: createBlobId(), bytes: Buffer.from('of a checkpoint') };
 
@@ -345,12 +351,12 @@ describe('leases', () => {
 
 describe('a move that was interrupted', () => {
   it('continues where it was, at every batch', { timeout: 120_000 }, async () => {
-    fillStore(path, { rows: 8, seed: 5 });
+    fillStore(path, { rows: 4, seed: 5 });
     const before = dumpSqlite(path);
     let starts = 0;
     for (let batches = 0; ; batches = (batches % 4) + 1) {
       starts += 1;
-      const done = await move({}, stopAfter(batches)).then(
+      const done = await move({ limits: SMALL }, stopAfter(batches)).then(
         () => true,
         (error: Error) => error.message !== 'stopped' && Promise.reject(error),
       );
@@ -365,10 +371,10 @@ describe('a move that was interrupted', () => {
   });
 
   it('by a lost connection continues where it was', async () => {
-    fillStore(path, { rows: 8, seed: 6 });
+    fillStore(path, { rows: 4, seed: 6 });
     let batches = 0;
     const lost = move(
-      {},
+      { limits: SMALL },
       {
         onProgress: () => {
           if (++batches === 9) {
@@ -386,12 +392,12 @@ describe('a move that was interrupted', () => {
 
   it('is refused as a source and by servers, with a message that says what to do', async () => {
     fillStore(path, { rows: 4, seed: 7 });
-    await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
+    await expect(move({ limits: SMALL }, stopAfter(5))).rejects.toThrow('stopped');
     await expect(PostgresJournal.open({ url })).rejects.toThrow(
       /another store is being moved into it.*Run the same talaria migrate-store command again/,
     );
     const half = join(directory.path, 'half.db');
-    await expect(move({ to: half }, stopAfter(5))).rejects.toThrow('stopped');
+    await expect(move({ to: half, limits: SMALL }, stopAfter(5))).rejects.toThrow('stopped');
     await expect(openJournal(half)).rejects.toThrow(/another store is being moved into it/);
     await expect(move({ from: half, to: url })).rejects.toThrow(/cannot be moved: another store/);
     await expect(move({ from: url, to: half })).rejects.toThrow(/cannot be moved: another store/);
@@ -399,7 +405,7 @@ describe('a move that was interrupted', () => {
 
   it('does not continue when the source has changed, but starts over on request', async () => {
     fillStore(path, { rows: 4, seed: 8 });
-    await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
+    await expect(move({ limits: SMALL }, stopAfter(5))).rejects.toThrow('stopped');
     change(
       "INSERT INTO grants (id, owner, session_id, pattern_key, created_at) VALUES ('g', 'late', '', 'p', 1)",
     );
@@ -410,7 +416,7 @@ describe('a move that was interrupted', () => {
 
   it('of another store does not continue', async () => {
     fillStore(path, { rows: 4, seed: 9 });
-    await expect(move({}, stopAfter(5))).rejects.toThrow('stopped');
+    await expect(move({ limits: SMALL }, stopAfter(5))).rejects.toThrow('stopped');
     const other = join(directory.path, 'other.db');
     fillStore(other, { rows: 4, seed: 10 });
     await expect(move({ from: other })).rejects.toThrow(/part of another store/);
@@ -419,26 +425,23 @@ describe('a move that was interrupted', () => {
 
 describe('the comparison', () => {
   let filled: TempDirectory;
-  /** Copied, as if the move had been interrupted before both were compared. */
-  let copied: string;
-  let copies = 0;
 
   beforeAll(async () => {
     filled = tempDirectory();
     path = join(filled.path, 'talaria.db');
     fillStore(path, { rows: 6, seed: 11 });
-    url = copied = await postgres.createDatabase();
+    url = await postgres.createDatabase();
     await move();
+    // As if the move had been interrupted before both were compared.
     await query("UPDATE store_move SET state = 'copied', mark = replace(mark, 'verified\"', 'copied\"')");
+    copied = url;
   });
-  afterAll(() => filled[Symbol.dispose]());
-  beforeEach(async () => {
+  afterAll(() => {
+    copied = undefined;
+    filled[Symbol.dispose]();
+  });
+  beforeEach(() => {
     path = join(filled.path, 'talaria.db');
-    copies += 1;
-    await query(
-      `CREATE DATABASE copy_${copies} TEMPLATE ${new URL(copied).pathname.slice(1)} STRATEGY file_copy`,
-    );
-    url = new URL(`copy_${copies}`, copied).href;
   });
 
   it.each([

@@ -1,10 +1,11 @@
 /** Stores with rows in every table, not written by a server, for tests of a move. */
+import { writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import pg from 'pg';
 import { SESSION_FLAGS } from '../../sessions.ts';
 import { quoted, readShape } from '../../sqlite/catalog.ts';
-import { migrate } from '../../sqlite/migrations.ts';
+import { newStore } from '../../sqlite/testing/temp-journal.ts';
 import { isMoved } from '../moved-tables.ts';
 
 type Value = number | bigint | string | Uint8Array | null;
@@ -50,10 +51,10 @@ const text = fc.oneof(
 
 /** A SQLite store with `rows` rows in each table, of any values its columns can have. */
 export function fillStore(path: string, { rows, seed }: { rows: number; seed: number }): void {
+  writeFileSync(path, newStore());
   using db = new DatabaseSync(path);
-  db.exec('PRAGMA journal_mode = WAL');
-  migrate(db);
-  db.exec('BEGIN');
+  // No two stores have the same keys, by which a move tells them apart.
+  db.exec('BEGIN; UPDATE keys SET value = randomblob(32)');
   for (const [table, { columns, key }] of readShape(db).tables) {
     if (!isMoved(table)) continue;
     const required = requiredColumns(db, table);

@@ -46,7 +46,7 @@ export async function openTempJournal(
 let store: Buffer | undefined;
 
 /** The file of a store with its tables and no rows. */
-function newStore(): Buffer {
+export function newStore(): Buffer {
   if (store !== undefined) return store;
   using directory = tempDirectory();
   const path = join(directory.path, 'talaria.db');
