@@ -16,12 +16,15 @@ afterAll(() => model.close());
 /** How many runs the create has started. */
 const MOMENTS: [Moment, number][] = [
   ['journal.before-commit', 0],
-  ['journal.after-commit', 1],
   ['run.after-create', 1],
 ];
+const MORE_MOMENTS: [Moment, number][] = [['journal.after-commit', 1]];
 
 describe.concurrent('a create without an answer', () => {
-  test.each(MOMENTS)('killed at %s is one run after a retry', SLOW, async (moment, left) => {
+  test.each(MOMENTS)('killed at %s is one run after a retry', SLOW, isOneRun);
+  test.each(MORE_MOMENTS)('killed at %s is one run after a retry', { ...SLOW, tags: ['soak'] }, isOneRun);
+
+  async function isOneRun(moment: Moment, left: number): Promise<void> {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start(moment);
     const input = script([{ text: 'Once.' }]);
@@ -44,5 +47,5 @@ describe.concurrent('a create without an answer', () => {
     expect((await server.api.list()).data.map((run) => run.run_id)).toEqual([runId]);
     const { frames } = await server.api.stream(runId);
     expect(frames.filter(({ event }) => isTerminalEvent(event.event))).toHaveLength(1);
-  });
+  }
 });

@@ -12,12 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-const MOMENTS: [Moment, boolean][] = [
-  ['eviction.after-workspace', false],
-  ['eviction.after-records', true],
-];
+test.each<[Moment, boolean]>([['eviction.after-workspace', false]])('killed at %s', evictsTheRest);
+test.each<[Moment, boolean]>([['eviction.after-records', true]])(
+  'killed at %s',
+  { tags: ['soak'] },
+  evictsTheRest,
+);
 
-test.concurrent.each(MOMENTS)('killed at %s', async (moment, isEvicted) => {
+async function evictsTheRest(moment: Moment, isEvicted: boolean): Promise<void> {
   await using server = new KillableServer({
     modelUrl: model.url,
     env: { TALARIA_RUN_RETENTION_SECONDS: '1' },
@@ -49,4 +51,4 @@ test.concurrent.each(MOMENTS)('killed at %s', async (moment, isEvicted) => {
   }
   const replayed = await server.api.post('/v1/runs', { input }, key);
   expect(replayed.body).toMatchObject({ run_id: body.run_id, status: 'completed', replayed: true });
-});
+}

@@ -35,6 +35,22 @@ async function died(answer: Promise<unknown>): Promise<void> {
   expect(isConnectionLoss(error), String(error)).toBe(true);
 }
 
+/** Kills the server between two pieces. */
+function uploadAndKill(server: KillableServer): Promise<unknown> {
+  async function* half() {
+    yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n');
+    yield BYTES;
+    await server.kill();
+    await new Promise(() => {});
+  }
+  return fetch(`${server.process.url}/v1/files`, {
+    method: 'POST',
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    body: half() as never,
+    duplex: 'half',
+  } as RequestInit);
+}
+
 async function filesOf(server: KillableServer): Promise<StoredFile[]> {
   return (await server.api.get<FileList>('/v1/files')).body.data;
 }
@@ -80,59 +96,40 @@ async function startServer(moment?: Moment) {
 }
 
 describe.concurrent('a server that is killed', () => {
-  test.each<[Moment, number]>([
-    ['blob.before-whole', 0],
-    ['blob.after-whole', 0],
-    ['file.after-create', 1],
-  ])('at %s of an upload has %i files afterwards', async (moment, count) => {
-    const { server, settings } = await startServer(moment);
+  test('at any point of uploads and of a deletion has whole files only, and removes all other bytes', async () => {
+    const { server, settings } = await startServer('blob.before-whole');
     await using _ = server;
     await died(upload(server));
-    await server.diesByItself(moment);
-    await server.start();
-    const files = await filesOf(server);
-    expect(files).toHaveLength(count);
-    for (const file of files) expect((await contentOf(server, file)).equals(BYTES)).toBe(true);
+    await server.diesByItself('blob.before-whole');
+
     // The client tries again.
-    const again = await upload(server);
-    expect((await contentOf(server, again)).equals(BYTES)).toBe(true);
-    await server.kill();
-    expect(await blobsAfterSweep(server, settings)).toBe(count + 1);
-  });
-
-  test('between two pieces of an upload has no file, and the bytes are removed', async () => {
-    const { server, settings } = await startServer();
-    await using _ = server;
-    async function* half() {
-      yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n');
-      yield BYTES;
-      await server.kill();
-      await new Promise(() => {});
-    }
-    await died(
-      fetch(`${server.process.url}/v1/files`, {
-        method: 'POST',
-        headers: { 'content-type': 'multipart/form-data; boundary=b' },
-        body: half() as never,
-        duplex: 'half',
-      } as RequestInit),
-    );
-    await server.start();
+    await server.start('blob.after-whole');
     expect(await filesOf(server)).toEqual([]);
-    await server.kill();
-    expect(await blobsAfterSweep(server, settings)).toBe(0);
-  });
+    await died(upload(server));
+    await server.diesByItself('blob.after-whole');
 
-  test('after it has deleted a file has deleted it, and the bytes are removed', async () => {
-    const { server, settings } = await startServer('file.after-delete');
-    await using _ = server;
-    const [kept, deleted] = [await upload(server), await upload(server)];
+    await server.start('file.after-create');
+    expect(await filesOf(server)).toEqual([]);
+    await died(upload(server));
+    await server.diesByItself('file.after-create');
+
+    await server.start('file.after-delete');
+    const [kept, ...others] = await filesOf(server);
+    expect(others).toEqual([]);
+    expect((await contentOf(server, kept!)).equals(BYTES)).toBe(true);
+    const deleted = await upload(server);
+    expect((await contentOf(server, deleted)).equals(BYTES)).toBe(true);
     await died(server.api.request('DELETE', `/v1/files/${deleted.id}`));
     await server.diesByItself('file.after-delete');
+
     await server.start();
-    expect((await filesOf(server)).map(({ id }) => id)).toEqual([kept.id]);
+    expect((await filesOf(server)).map(({ id }) => id)).toEqual([kept!.id]);
     expect((await server.api.get(`/v1/files/${deleted.id}`)).status).toBe(404);
-    expect((await contentOf(server, kept)).equals(BYTES)).toBe(true);
+    await died(uploadAndKill(server));
+
+    await server.start();
+    expect((await filesOf(server)).map(({ id }) => id)).toEqual([kept!.id]);
+    expect((await contentOf(server, kept!)).equals(BYTES)).toBe(true);
     await server.kill();
     expect(await blobsAfterSweep(server, settings)).toBe(1);
   });

@@ -26,8 +26,8 @@ const STEPS: Step[] = [
   { text: 'Done.' },
 ];
 
-/** One of the request, and one of the work on the fork. The soak tests have more of both. */
-const MOMENTS: Moment[] = ['journal.after-commit', 'tool.after-effect'];
+/** One of the request, and then one of the work on the fork. The soak tests have more of both. */
+const MOMENTS: [Moment, Moment] = ['journal.after-commit', 'tool.after-effect'];
 const MORE_MOMENTS: Moment[] = [
   'journal.before-commit',
   'run.after-create',
@@ -106,13 +106,17 @@ async function expectWhole(server: KillableServer, source: { prompt: string; run
   }
 }
 
-async function survives(moment: Moment): Promise<void> {
+async function survives(first: Moment, ...others: Moment[]): Promise<void> {
   await using server = new KillableServer({ modelUrl: model.url });
   await server.start();
   const source = await failedRun(server);
-  await server.killAndStart(moment);
+  await server.killAndStart(first);
   const forking = fork(server, source.runId);
-  await server.diesByItself(moment);
+  await server.diesByItself(first);
+  for (const moment of others) {
+    await server.start(moment);
+    await server.diesByItself(moment);
+  }
   await server.start();
   const runId = await forking;
   await server.follow(runId);
@@ -120,12 +124,12 @@ async function survives(moment: Moment): Promise<void> {
 }
 
 describe('a fork', () => {
-  test.each(MOMENTS)('that the server dies of at %s is there once, and complete', SLOW, survives);
+  test.each([MOMENTS])('that the server dies of at %s and at %s is there once, and complete', SLOW, survives);
 
   test.each(MORE_MOMENTS)(
     'that the server dies of at %s is there once, and complete',
     { ...SLOW, tags: ['soak'] },
-    survives,
+    (moment) => survives(moment),
   );
 
   test('continues after a kill when the run that it comes from is gone', SLOW, async () => {

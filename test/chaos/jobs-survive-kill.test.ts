@@ -33,10 +33,11 @@ async function expectOneRun(server: KillableServer): Promise<void> {
 }
 
 describe.concurrent('a job that is due', () => {
-  test.each<[Moment, number]>([
-    ['job.before-fire', 0],
-    ['run.after-create', 1],
-  ])('and whose server is killed at %s fires once', SLOW, async (moment, left) => {
+  const title = 'and whose server is killed at %s fires once';
+  test.each<[Moment, number]>([['job.before-fire', 0]])(title, SLOW, firesOnce);
+  test.each<[Moment, number]>([['run.after-create', 1]])(title, { ...SLOW, tags: ['soak'] }, firesOnce);
+
+  async function firesOnce(moment: Moment, left: number): Promise<void> {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start(moment);
     await createJob(server, { schedule: soon(), prompt: script([{ text: 'Once.' }]) });
@@ -46,30 +47,45 @@ describe.concurrent('a job that is due', () => {
     const found = (await server.api.list()).data.length;
     expect(found).toBeGreaterThanOrEqual(left);
     await expectOneRun(server);
-  });
+  }
+});
 
-  test('fires once after a restart when its time passed while the server was down', SLOW, async () => {
-    await using server = new KillableServer({ modelUrl: model.url });
-    await server.start();
-    const at = soon();
-    await createJob(server, { schedule: at, prompt: script([{ text: 'Once.' }]) });
-    await server.kill();
-    await waitFor('its time to pass', () => Date.now() > Date.parse(at));
-    await server.start();
-    await expectOneRun(server);
-  });
+describe('after a kill', () => {
+  let server: KillableServer;
+  /** Its time passes while the server is down. */
+  let due: Job;
+  /** Its run is interrupted. */
+  let running: Job;
 
-  test('does not fire again when a kill interrupts its run; the run continues', SLOW, async () => {
-    await using server = new KillableServer({ modelUrl: model.url });
+  beforeAll(async () => {
+    server = new KillableServer({ modelUrl: model.url });
     await server.start();
     const prompt = script([{ text: 'Once.', gate: 'the-only-answer' }]);
     const { id } = await createJob(server, { schedule: 'every 1h', prompt });
-    const { body } = await server.api.post<{ job: Job }>(`/api/jobs/${id}/run`);
+    running = (await server.api.post<{ job: Job }>(`/api/jobs/${id}/run`)).body.job;
     await model.waitingAt('the-only-answer');
-    await server.killAndStart();
-    expect(await jobsOf(server)).toMatchObject([{ last_run_id: body.job.last_run_id, last_status: null }]);
+    const at = soon();
+    due = await createJob(server, { schedule: at, prompt: script([{ text: 'Once.' }]) });
+    await server.kill();
+    await waitFor('its time to pass', () => Date.now() > Date.parse(at));
+    await server.start();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test('a job whose time passed while the server was down fires once', SLOW, async () => {
+    const runsOf = async () => (await server.api.list(`?job_id=${due.id}`)).data;
+    const runId = await waitFor('the run', async () => (await runsOf())[0]?.run_id);
+    expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Once.' });
+    expect((await jobsOf(server)).map(({ id }) => id)).toEqual([running.id]);
+    expect(await runsOf()).toHaveLength(1);
+  });
+
+  test('a job whose run was interrupted does not fire again; the run continues', SLOW, async () => {
+    const { id, last_run_id } = running;
+    const found = async () => (await jobsOf(server)).filter((job) => job.id === id);
+    expect(await found()).toMatchObject([{ last_run_id, last_status: null }]);
     model.open('the-only-answer');
-    expect(await server.api.finish(body.job.last_run_id!)).toMatchObject({ output: 'Once.' });
-    expect(await jobsOf(server)).toMatchObject([{ last_status: 'ok', repeat: { completed: 1 } }]);
+    expect(await server.api.finish(last_run_id!)).toMatchObject({ output: 'Once.' });
+    expect(await found()).toMatchObject([{ last_status: 'ok', repeat: { completed: 1 } }]);
   });
 });

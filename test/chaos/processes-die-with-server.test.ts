@@ -22,51 +22,45 @@ for (const isolation of ['bubblewrap', 'unshare'] as const) {
 }
 
 function describeProcesses(isolation: string): void {
-  test('the processes of a running tool are gone when the server was killed', SLOW, async ({ skip }) => {
-    const env = { TALARIA_SANDBOX_ISOLATION: isolation };
-    await using server = new KillableServer({ modelUrl: model.url, env });
-    await server.start().catch((error: unknown) => {
-      if (!/No isolation by/.test(String(error))) throw error;
-      skip(`${isolation} does not work on this machine`);
-    });
-    const marker = await sleepInTool(server);
-    await server.kill();
-    await waitFor('the processes to be gone', () => processesWith(marker).length === 0);
-    await server.start();
-  });
-
-  test('a background process is gone, too, and the model is told', SLOW, async ({ skip }) => {
-    const env = { TALARIA_SANDBOX_ISOLATION: isolation };
-    await using server = new KillableServer({ modelUrl: model.url, env });
-    await server.start().catch((error: unknown) => {
-      if (!/No isolation by/.test(String(error))) throw error;
-      skip(`${isolation} does not work on this machine`);
-    });
-    const { command, marker } = markedSleep();
-    const gate = `background ${isolation} ${marker}`;
-    const poll = { name: 'process', arguments: { action: 'poll', id: '{{found proc_[0-9a-f]+}}' } };
-    const prompt = script([
-      { tools: [terminal(`setsid ${command} & exec ${command}`, { background: true })] },
-      { gate, tools: [poll] },
-      { text: 'I see' },
-    ]);
-    const runId = await server.create(prompt);
-    await model.waitingAt(gate);
-    await waitFor('it to run', () => processesWith(marker).length >= 2);
-    await server.kill();
-    await waitFor('the processes to be gone', () => processesWith(marker).length === 0);
-    await server.start();
-    model.open(gate);
-    expect((await server.follow(runId)).at(-1)?.event).toBe('run.completed');
-    const requests = model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `));
-    const last = requests.at(-1)!.body.messages.map(({ role, content }) => `${role}: ${content}`);
-    const id = /proc_[0-9a-f]+/.exec(last.join('\n'))![0];
-    const notice = last.findIndex((line) => line.startsWith('user: [The server was restarted.'));
-    expect(last[notice]).toContain(`${id} (setsid ${command}`);
-    expect(last[notice - 1]).toMatch(/^tool: /);
-    expect(last.at(-1)).toMatch(new RegExp(`^tool: There is no process ${id}\\. There is none.*restart`));
-    expect(last.filter((line) => line.includes('was restarted'))).toHaveLength(1);
-  });
+  test(
+    'the processes of a running tool and of the background are gone when the server was killed, and the model is told',
+    SLOW,
+    async ({ skip }) => {
+      const env = { TALARIA_SANDBOX_ISOLATION: isolation };
+      await using server = new KillableServer({ modelUrl: model.url, env });
+      await server.start().catch((error: unknown) => {
+        if (!/No isolation by/.test(String(error))) throw error;
+        skip(`${isolation} does not work on this machine`);
+      });
+      const inTool = await sleepInTool(server);
+      const { command, marker } = markedSleep();
+      const gate = `background ${isolation} ${marker}`;
+      const poll = { name: 'process', arguments: { action: 'poll', id: '{{found proc_[0-9a-f]+}}' } };
+      const prompt = script([
+        { tools: [terminal(`setsid ${command} & exec ${command}`, { background: true })] },
+        { gate, tools: [poll] },
+        { text: 'I see' },
+      ]);
+      const runId = await server.create(prompt);
+      await model.waitingAt(gate);
+      await waitFor('it to run', () => processesWith(marker).length >= 2);
+      await server.kill();
+      for (const gone of [inTool, marker]) {
+        await waitFor('the processes to be gone', () => processesWith(gone).length === 0);
+      }
+      await server.start();
+      model.open(gate);
+      expect((await server.follow(runId)).at(-1)?.event).toBe('run.completed');
+      const requests = model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `));
+      const last = requests.at(-1)!.body.messages.map(({ role, content }) => `${role}: ${content}`);
+      const id = /proc_[0-9a-f]+/.exec(last.join('\n'))![0];
+      const notice = last.findIndex((line) => line.startsWith('user: [The server was restarted.'));
+      expect(last[notice]).toContain(`${id} (setsid ${command}`);
+      expect(last[notice - 1]).toMatch(/^tool: /);
+      expect(last.at(-1)).toMatch(new RegExp(`^tool: There is no process ${id}\\. There is none.*restart`));
+      expect(last.filter((line) => line.includes('was restarted'))).toHaveLength(1);
+    },
+  );
 }
 
 test('without isolation they are gone when the server is back', SLOW, async () => {

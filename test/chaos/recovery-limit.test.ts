@@ -15,8 +15,11 @@ beforeAll(async () => {
 afterAll(() => model.close());
 
 describe.concurrent('a run that kills the server at each attempt', () => {
-  test('at step.before-model ends as failed', SLOW, () => endsAsFailed('step.before-model'));
-  test('at run.after-claim, too', { ...SLOW, tags: ['soak'] }, () => endsAsFailed('run.after-claim'));
+  test.each<Moment>(['step.before-model', 'run.after-claim'])(
+    'at %s ends as failed',
+    { ...SLOW, tags: ['soak'] },
+    endsAsFailed,
+  );
 
   async function endsAsFailed(moment: Moment): Promise<void> {
     await using server = new KillableServer({ modelUrl: model.url });
@@ -41,7 +44,7 @@ describe.concurrent('a run that kills the server at each attempt', () => {
   }
 });
 
-test('a run that kills the server does not fail the runs beside it', SLOW, async () => {
+test('a run that kills the server ends as failed, and does not fail the runs beside it', SLOW, async () => {
   await using server = new KillableServer({ modelUrl: model.url });
   const prompts = ['older', 'killer', 'younger'].map((gate) => script([{ gate, text: `By ${gate}.` }]));
   const [older, killer, younger] = prompts.map((prompt) => {
@@ -71,8 +74,19 @@ test('a run that kills the server does not fail the runs beside it', SLOW, async
     await killer.askedTimes(deaths);
     await server.killAndStart();
   }
-  expect(await server.api.finish(runs[1]!)).toMatchObject({ error_code: 'recovery_limit' });
+  expect(await server.api.finish(runs[1]!)).toMatchObject({
+    event: 'run.failed',
+    error_code: 'recovery_limit',
+  });
   await younger.askedTimes(3);
+  await server.killAndStart();
+  // It stays failed.
+  expect(await server.api.run(runs[1]!)).toMatchObject({ status: 'failed', error_code: 'recovery_limit' });
+  const { frames, clean } = await server.api.stream(runs[1]!);
+  expect(clean).toBe(true);
+  expect(frames.filter(({ event }) => isTerminalEvent(event.event))).toHaveLength(1);
+  expect(killer.asked()).toBe(5);
+  await younger.askedTimes(4);
   model.open('younger');
   expect(await server.api.finish(runs[2]!)).toMatchObject({ output: 'By younger.' });
 });

@@ -235,7 +235,10 @@ describe.concurrent('a stop that was accepted before the kill', () => {
 });
 
 describe.concurrent('after a kill at a certain point', () => {
-  test('a steer accepted during what would have been the last step is delivered', SLOW, async () => {
+  test('a steer accepted during what would have been the last step is delivered', {
+    ...SLOW,
+    tags: ['soak'],
+  }, async () => {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start('step.after-append');
     const gate = 'last-step';
