@@ -329,29 +329,30 @@ function expectEveryHistory(open: OpenStore, numRuns: number): Promise<void> {
   );
 }
 
+async function openSqlite(now: () => number): Promise<Store> {
+  const directory = tempDirectory();
+  const path = join(directory.path, 'talaria.db');
+  const openJournal = () => SqliteJournal.open({ path, now, threads: KEPT_THREADS });
+  const journal = await openJournal();
+  const store = {
+    journal,
+    blobs: journal.blobs,
+    async reopen() {
+      await store.journal.close();
+      store.journal = await openJournal();
+      store.blobs = store.journal.blobs;
+    },
+    async [Symbol.asyncDispose]() {
+      await store.journal.close();
+      directory[Symbol.dispose]();
+    },
+  };
+  return store;
+}
+
 describe('contents that are needed are never removed, and others always are in the end', () => {
-  it('on SQLite, with a directory', async () => {
-    await expectEveryHistory(async (now) => {
-      const directory = tempDirectory();
-      const path = join(directory.path, 'talaria.db');
-      const openJournal = () => SqliteJournal.open({ path, now, threads: KEPT_THREADS });
-      const journal = await openJournal();
-      const store = {
-        journal,
-        blobs: journal.blobs,
-        async reopen() {
-          await store.journal.close();
-          store.journal = await openJournal();
-          store.blobs = store.journal.blobs;
-        },
-        async [Symbol.asyncDispose]() {
-          await store.journal.close();
-          directory[Symbol.dispose]();
-        },
-      };
-      return store;
-    }, 15);
-  });
+  it('on SQLite, with a directory', () => expectEveryHistory(openSqlite, 5));
+  it('on SQLite, in more histories', { tags: ['soak'] }, () => expectEveryHistory(openSqlite, 30));
 
   describe('on Postgres', () => {
     let postgres: SharedPostgres;

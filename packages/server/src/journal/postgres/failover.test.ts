@@ -1,6 +1,6 @@
 /** A primary that is lost and a standby that replaces it, both real. */
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimedRun, delta } from '../testing/records.ts';
 import { Database, type Patience } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
@@ -23,13 +23,14 @@ async function startPair(follows: boolean): Promise<void> {
   url = { primary: made, standby: there.href, both };
 }
 
-afterEach(async () => {
+async function stopPair(): Promise<void> {
   await standby?.stop();
   await primary?.stop();
-});
+}
 
 describe('with a standby that follows', () => {
-  beforeEach(() => startPair(true));
+  beforeAll(() => startPair(true));
+  afterAll(stopPair);
 
   it('only the primary is used, wherever it is in the URL', async () => {
     await expect(PostgresJournal.open({ url: url.standby })).rejects.toThrow(/is a standby/);
@@ -90,6 +91,7 @@ it('a commit that the standby never got is not confused with another one of the 
   } finally {
     await database.close();
     await proxy.close();
+    await stopPair();
   }
 });
 

@@ -38,12 +38,18 @@ describe('one store for all tests', () => {
   let journal: PostgresJournal | undefined;
   let url: string;
   let outside: pg.Client;
+  /** Deletes everything but the keys, which the journal has in memory. */
+  let deleteAll: string;
   let now: (() => number) | undefined;
 
   beforeAll(async () => {
     url = await postgres.createDatabase();
     outside = new pg.Client(url);
     await outside.connect();
+    const tables = await outside.query<{ name: string }>(
+      "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('talaria_schema', 'keys')",
+    );
+    deleteAll = tables.rows.map(({ name }) => `DELETE FROM ${name}`).join('; ');
   });
   afterAll(async () => {
     await journal?.close();
@@ -59,7 +65,8 @@ describe('one store for all tests', () => {
   const open: OpenJournal = async (options) => {
     now = options.now;
     journal ??= await openAgain();
-    await empty(journal, outside);
+    await outside.query(deleteAll);
+    await hearAll(journal, outside);
     return {
       get journal() {
         return journal!;
@@ -75,13 +82,8 @@ describe('one store for all tests', () => {
   describeJournalContract('postgres', open, { shared: true });
 });
 
-/** The journal has the keys in memory; everything else is deleted. */
-async function empty(journal: PostgresJournal, outside: pg.Client): Promise<void> {
-  const tables = await outside.query<{ name: string }>(
-    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('talaria_schema', 'keys')",
-  );
-  await outside.query(tables.rows.map(({ name }) => `DELETE FROM ${name}`).join('; '));
-  // Announcements come in order: after this one, none of the last test is still to come.
+/** Announcements come in order: after this one, none of the last test is still to come. */
+async function hearAll(journal: PostgresJournal, outside: pg.Client): Promise<void> {
   const heard = Promise.withResolvers<void>();
   const unwatch = journal.watchQueue(heard.resolve);
   await outside.query("SELECT pg_notify('talaria', '')");

@@ -44,7 +44,7 @@ async function expectWhole(journal: Journal, output: string): Promise<number> {
 describe('a server that is killed', () => {
   const rounds = [
     { round: 0, tags: [] },
-    { round: 1, tags: [] },
+    { round: 1, tags: ['soak'] },
     { round: 2, tags: ['soak'] },
     { round: 3, tags: ['soak'] },
   ];
