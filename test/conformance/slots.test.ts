@@ -7,6 +7,7 @@ import { createSseParser, type Slot, type SlotList, type SlotResult } from '@tal
 import * as schemas from '@talaria/protocol/schemas';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isConnectionLoss } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CheckedApi, expectError, expectSecurityHeaders, expectShape } from './checked-api.ts';
@@ -26,12 +27,12 @@ interface Results {
   results: SlotResult[];
 }
 
-let server: ServerProcess;
+let server: HostedServer;
 const ada = () => new CheckedApi(server.url, ADA);
 const bob = () => new CheckedApi(server.url, BOB);
 
 beforeAll(async () => {
-  server = await ServerProcess.start({ env: ENV });
+  server = await HostedServer.start({ env: ENV });
 });
 afterAll(() => server?.[Symbol.asyncDispose]());
 afterEach(async () => {
@@ -356,7 +357,7 @@ describe('the routes', () => {
 
 describe('a server that gives out no slots', () => {
   it('says so on every route of slots', async () => {
-    await using plain = await ServerProcess.start();
+    await using plain = await HostedServer.start();
     const api = new CheckedApi(plain.url);
     for (const [method, path] of [
       ['GET', '/v1/slots'],
