@@ -5,7 +5,7 @@
  * server of this repository with two keys and runs every topic against it; then again, open on loopback, for the topics
  * in which a missing key can make a difference, and in the soak tests for all but the costly ones. On Postgres one
  * server will do, without the costly topics: the store never learns whether there are keys, nor of requests that are
- * refused before. To check any other server, give its address; its model must be the scripted one of this suite, which
+ * refused before. The topics that are about something else than the store are soak tests there. To check any other server, give its address; its model must be the scripted one of this suite, which
  * then listens on CONFORMANCE_MODEL_PORT (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
  *
  *   CONFORMANCE_BASE_URL=http://127.0.0.1:8642 CONFORMANCE_KEY=… CONFORMANCE_OTHER_KEY=… \
@@ -79,6 +79,17 @@ type DescribeTopic = (target: GetTarget) => void;
  */
 const OPEN_TOPICS = ['What the reference server promises', 'Paths, headers and keys', 'Discovery and health'];
 
+/**
+ * On Postgres these are soak tests: they are about requests and documents that no store sees, or about a form of answers
+ * whose runs the other topics store and read.
+ */
+const STORELESS_TOPICS = [
+  'What the reference server promises',
+  'Paths, headers and keys',
+  'Chat completions',
+  'Discovery and health',
+];
+
 /** The topics in the order in which they run, and in which `npm run conformance` reports them. */
 function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][] {
   const when = (condition: boolean, ...topics: DescribeTopic[]) => (condition ? topics : []);
@@ -136,8 +147,10 @@ function describeServer(
     afterAll(() => resources.disposeAsync());
     const all = topicsOf(topics).filter(([, parts]) => parts.length > 0);
     for (const [topic, parts] of all) {
-      const isRepeated = given === undefined && !topics.key && !OPEN_TOPICS.includes(topic);
-      describe(topic, { tags: isRepeated ? ['soak'] : [] }, () => {
+      const isRepeated = isOnPostgres()
+        ? STORELESS_TOPICS.includes(topic)
+        : !topics.key && !OPEN_TOPICS.includes(topic);
+      describe(topic, { tags: given === undefined && isRepeated ? ['soak'] : [] }, () => {
         if (given !== undefined) stopLeftRuns();
         for (const part of parts) part(() => target);
       });

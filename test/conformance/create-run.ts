@@ -24,8 +24,8 @@ export function describeCreateRun(target: GetTarget): void {
     });
 
     it('gives every run a different id', async () => {
-      const ids = await Promise.all(Array.from({ length: 30 }, () => api().create('hello')));
-      expect(new Set(ids).size).toBe(30);
+      const ids = await Promise.all(Array.from({ length: 10 }, () => api().create('hello')));
+      expect(new Set(ids).size).toBe(10);
       await Promise.all(ids.map((id) => api().finish(id)));
     });
 

@@ -4,7 +4,7 @@ import type { FileDeleted, FileList, StoredFile } from '@talaria/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
 import { CheckedApi, expectError, expectSecurityHeaders } from './checked-api.ts';
-import { apiOf, type GetTarget, type Target, uniqueName } from './target.ts';
+import { apiOf, type GetTarget, largeTags, type Target, uniqueName } from './target.ts';
 
 const MISSING_FILE = `file-${'0'.repeat(32)}`;
 const BOUNDARY = 'conformance';
@@ -291,7 +291,8 @@ export function describeFiles(target: GetTarget): void {
       }
     });
 
-    it('an answer comes while the client still sends, if the form is refused', async () => {
+    const refused = 'an answer comes while the client still sends, if the form is refused';
+    it(refused, { tags: largeTags() }, async () => {
       async function* endless() {
         yield formOf({ name: 'file', body: 'no name' }).subarray(0, -20);
         for (let i = 0; i < 1_000; i++) yield Buffer.alloc(64 * 1024);

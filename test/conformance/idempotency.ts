@@ -2,7 +2,7 @@
 import type { RunCreated } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
 import { expectError } from './checked-api.ts';
-import { apiOf, type GetTarget, HeldRun, say, uniqueName } from './target.ts';
+import { apiOf, type GetTarget, HeldRun, largeTags, say, uniqueName } from './target.ts';
 
 export function describeIdempotency(target: GetTarget): void {
   const api = () => apiOf(target());
@@ -58,12 +58,12 @@ export function describeIdempotency(target: GetTarget): void {
       expect(second.body).toMatchObject({ run_id: first.body.run_id, replayed: true });
     });
 
-    it('ignores the order of very many fields, too', async () => {
+    it('ignores the order of very many fields, too', { tags: largeTags() }, async () => {
       const key = uniqueName('key');
-      const names = Array.from({ length: 90_000 }, (_, n) => `${(n * 7919) % 90_000}-${n}`);
+      const names = Array.from({ length: 90_000 }, (_, n) => `k${(n * 7919) % 90_000}`);
       const body = (order: string[]) => ({
         input: 'many',
-        fields: Object.fromEntries(order.map((name) => [name, name])),
+        fields: Object.fromEntries(order.map((name) => [name, 1])),
       });
       const first = await post(key, body(names));
       expect(first.status).toBe(202);

@@ -11,6 +11,7 @@ import {
   type Step,
   script,
 } from '../support/model-server.ts';
+import { isOnPostgres } from '../support/store.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CheckedApi } from './checked-api.ts';
 
@@ -24,6 +25,12 @@ export interface Target {
 }
 
 export type GetTarget = () => Target;
+
+/**
+ * The tags of a large test that shows no more of a store than the journal contract does for both drivers: on Postgres it is
+ * a soak test.
+ */
+export const largeTags = (): string[] => (isOnPostgres() ? ['soak'] : []);
 
 export const MISSING_RUN = `run_${'0'.repeat(32)}`;
 

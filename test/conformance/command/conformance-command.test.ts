@@ -37,8 +37,8 @@ test.each([
 });
 
 test('a topic that passes is reported with its numbers, and the exit code is 0', async () => {
-  const { code, output } = await conformance(...ofServer(), '--topic', 'Steering');
-  expect(output).toMatch(/✓ Steering: (\d+) of \1 hold\n\n\1 hold, 0 differ, 0 were not looked at\n/);
+  const { code, output } = await conformance(...ofServer(), '--topic', 'Tool calls');
+  expect(output).toMatch(/✓ Tool calls: (\d+) of \1 hold\n\n\1 hold, 0 differ, 0 were not looked at\n/);
   expect(code).toBe(0);
 });
 
