@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -51,5 +61,20 @@ test.skipIf(process.getuid?.() !== 0 || !existsSync('/etc/perl'))(
       ...[0o644, 0o644],
     ]);
     expect(rights('etc/perl/secret')).toBe(0o600);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  'files of a directory that the server has open keep their rights (needs root)',
+  () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'talaria-view-test-'));
+    onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+    const secret = join(elsewhere, 'secret');
+    writeFileSync(secret, '', { mode: 0o600 });
+    const directory = openSync(elsewhere, 'r');
+    onTestFinished(() => closeSync(directory));
+    build();
+    expect(statSync(secret).mode & 0o777).toBe(0o600);
+    expect(statSync(elsewhere).mode & 0o777).toBe(0o700);
   },
 );

@@ -188,12 +188,16 @@ function javaSettings(): string[] {
   return (ifPossible(() => readdirSync('/etc')) ?? []).filter((name) => /^java-\d+-openjdk$/.test(name));
 }
 
-/** Whatever the server's umask is, slots with users of their own must be able to read what is created here. */
-function letOthersRead(rootDir: string): void {
-  chmodSync(rootDir, 0o755);
-  for (const entry of readdirSync(rootDir, { recursive: true, withFileTypes: true })) {
-    if (entry.isSymbolicLink()) continue;
-    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+/**
+ * Whatever the server's umask is, slots with users of their own must be able to read what is created here. Links are not
+ * followed (a recursive `readdir` of Node does): `dev/fd` leads to every directory that the server has open.
+ */
+function letOthersRead(directory: string): void {
+  chmodSync(directory, 0o755);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) letOthersRead(path);
+    else if (entry.isFile()) chmodSync(path, 0o644);
   }
 }
 
