@@ -8,8 +8,9 @@ const WINDOW_MS = 20;
 export class DeltaBuffer {
   readonly #write: (delta: string) => Promise<void>;
   #text = '';
-  /** Set while a later write is planned. */
-  #cancel: (() => void) | undefined;
+  /** One of them is set while a later write is planned. */
+  #turn: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #failure: { error: unknown } | undefined;
 
@@ -22,9 +23,8 @@ export class DeltaBuffer {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (delta === '') return;
     this.#text += delta;
-    if (this.#cancel !== undefined || this.#writing !== undefined) return;
-    const turn = setImmediate(() => this.#start());
-    this.#cancel = () => clearImmediate(turn);
+    if (this.#turn !== undefined || this.#timer !== undefined || this.#writing !== undefined) return;
+    this.#turn = setImmediate(() => this.#start());
   }
 
   /** Resolves when everything that was pushed is written. */
@@ -45,7 +45,7 @@ export class DeltaBuffer {
   }
 
   #start(): void {
-    this.#cancel = undefined;
+    this.#stopWaiting();
     if (this.#text === '') return;
     const text = this.#text;
     this.#text = '';
@@ -61,12 +61,13 @@ export class DeltaBuffer {
 
   #written(): void {
     this.#writing = undefined;
-    const timer = setTimeout(() => this.#start(), WINDOW_MS);
-    this.#cancel = () => clearTimeout(timer);
+    this.#timer = setTimeout(() => this.#start(), WINDOW_MS);
   }
 
   #stopWaiting(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    clearImmediate(this.#turn);
+    clearTimeout(this.#timer);
+    this.#turn = undefined;
+    this.#timer = undefined;
   }
 }
