@@ -30,8 +30,7 @@ export class TmuxTerminal implements AsyncDisposable {
   /** Runs the command, word by word, in a window of this size. */
   static async start(command: readonly string[], options: TmuxOptions = {}): Promise<TmuxTerminal> {
     const terminal = new TmuxTerminal(command, options);
-    // The first answer comes when there is a window.
-    await terminal.screen();
+    await terminal.#tmux.attached;
     return terminal;
   }
 
@@ -137,6 +136,9 @@ export class TmuxTerminal implements AsyncDisposable {
 class TmuxControl {
   /** How often the program has written something. */
   outputs = 0;
+  /** Resolves when there is a window. A command before that has nothing to work on. */
+  readonly attached: Promise<void>;
+  readonly #attached = Promise.withResolvers<void>();
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #closed: Promise<unknown>;
   readonly #asked: PromiseWithResolvers<string>[] = [];
@@ -144,9 +146,11 @@ class TmuxControl {
   #answer: string[] | undefined;
 
   constructor(words: readonly string[], env: NodeJS.ProcessEnv) {
+    this.attached = this.#attached.promise;
     this.#child = spawn('tmux', words, { env });
     this.#closed = once(this.#child, 'close').then(() => {
-      for (const { reject } of this.#asked.splice(0)) reject(new Error('tmux has ended'));
+      for (const { reject } of [this.#attached, ...this.#asked.splice(0)])
+        reject(new Error('tmux has ended'));
     });
     this.#child.stdin.on('error', () => {});
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.#read(line));
@@ -175,6 +179,7 @@ class TmuxControl {
       if (mark === 'end') asked?.resolve(text);
       else asked?.reject(new Error(`tmux: ${text}`));
     } else if (this.#answer !== undefined) this.#answer.push(line);
+    else if (line.startsWith('%session-changed ')) this.#attached.resolve();
     else if (line.startsWith('%output ')) this.outputs++;
   }
 }
