@@ -39,6 +39,8 @@ describeInBrowser('the key', () => {
     const { page } = await browser.open();
     await page.goto(`${proxy.url}/ui/#key=${dash.key}`);
     await page.locator('.connection.good').waitFor();
+    // Loaded before the key is taken away: otherwise the page is at the sign-in before there is a filter.
+    await page.getByText('There is no run yet.').waitFor();
     revoked = true;
     await page.getByLabel('State').selectOption('failed');
     await page.getByText('The server does not accept this key.').waitFor();
