@@ -60,11 +60,11 @@ export class OutboxWriter {
     );
   }
 
-  /** Part of appending records to a run. */
-  announce(run: { run_id: string; session_id: string }, records: readonly LogRecord[], now: number): void {
+  /** Part of appending records to a run. Returns whether there is a message about one of them. */
+  announce(run: { run_id: string; session_id: string }, records: readonly LogRecord[], now: number): boolean {
     const announced = records.filter(({ event }) => isAnnounced(event));
     const webhook = announced.length === 0 ? undefined : this.#webhookOf(run.run_id);
-    if (webhook === undefined) return;
+    if (webhook === undefined) return false;
     for (const record of announced) {
       const { id, body } = toMessage({ runId: run.run_id, sessionId: run.session_id }, record);
       this.#run(
@@ -79,6 +79,7 @@ export class OutboxWriter {
       if (isTerminalEvent(record.event))
         this.#run('UPDATE webhooks SET ended = 1 WHERE run_id = ?', run.run_id);
     }
+    return true;
   }
 
   /** Part of evicting a run. */

@@ -26,11 +26,11 @@ import type {
   StoredEvent,
   StoreHealth,
 } from '../journal.ts';
-import { isAnnounced } from '../outbox.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { StoredRun } from '../run-state.ts';
 import { type EventListener, Wakeups } from '../wakeups.ts';
+import { NewRuns } from './new-runs.ts';
 import { SqliteReader } from './reader.ts';
 import { SqliteApprovals } from './sqlite-approvals.ts';
 import { SqliteChanges } from './sqlite-changes.ts';
@@ -86,6 +86,7 @@ export class SqliteJournal implements Journal {
   readonly #now: () => number;
   readonly #report: Report;
   readonly #wakeups = new Wakeups();
+  readonly #newRuns = new NewRuns();
 
   static async open({
     path,
@@ -136,7 +137,10 @@ export class SqliteJournal implements Journal {
     // Now, and not when it is durable: whoever claims is behind it in the same commit.
     this.#wakeups.wakeQueue();
     const outcome = await written;
-    if (outcome.kind === 'created') this.#wakeups.wakeChanges();
+    if (outcome.kind === 'created') {
+      this.#newRuns.created(run.runId);
+      this.#wakeups.wakeChanges();
+    }
     return outcome;
   }
 
@@ -157,9 +161,10 @@ export class SqliteJournal implements Journal {
     records: readonly NewRecord[],
     options: AppendOptions = {},
   ): Promise<LogRecord[]> {
-    const { place, unblocks } = await this.#writer.write.append(lease, records, options);
+    const { runId } = lease;
+    const { place, ...news } = await this.#writer.write.append(lease, records, options);
     const stored = placed(records, place);
-    this.#wake({ runId: lease.runId, records: stored, unblocks });
+    this.#wake({ runId, records: stored, ...news });
     return stored;
   }
 
@@ -177,11 +182,13 @@ export class SqliteJournal implements Journal {
     limit: number,
     maxChars?: number,
   ): Promise<StoredEvent[]> {
+    if (this.#newRuns.isWithoutEvents(runId)) return [];
     return this.#reader.readEvents(runId, afterSeq, limit, maxChars);
   }
 
   async readLog(runId: string, afterPos: number, maxChars?: number): Promise<LogRecord[]> {
-    return this.#reader.readLog(runId, afterPos, maxChars);
+    const known = afterPos === -1 && maxChars === undefined ? this.#newRuns.takeLog(runId) : undefined;
+    return known ?? this.#reader.readLog(runId, afterPos, maxChars);
   }
 
   async readPosted(runId: string, afterPos: number): Promise<LogRecord[]> {
@@ -215,7 +222,10 @@ export class SqliteJournal implements Journal {
       this.#reportEnd(appended);
     }
     if (claims.length > 0) this.#wakeups.wakeChanges();
-    return claims;
+    return claims.map(({ log, ...claim }) => {
+      this.#newRuns.claimed(claim.runId, log);
+      return claim;
+    });
   }
 
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
@@ -224,6 +234,7 @@ export class SqliteJournal implements Journal {
 
   async release(lease: Lease, parkMs?: number): Promise<void> {
     const claimable = await this.#writer.write.release(lease, parkMs);
+    this.#newRuns.changed(lease.runId);
     if (claimable) this.#wakeups.wakeQueue();
     this.#wakeups.wakeChanges();
   }
@@ -268,12 +279,13 @@ export class SqliteJournal implements Journal {
     this.#lock.release();
   }
 
-  #wake({ runId, records, unblocks }: Appended): void {
+  #wake({ runId, records, unblocks, announced }: Appended): void {
+    this.#newRuns.changed(runId);
     if (records.some((record) => record.seq !== null)) {
       this.#wakeups.wakeEvents(runId, records.some(isEnd), records);
     }
     if (unblocks) this.#wakeups.wakeQueue();
-    if (records.some(({ event }) => isAnnounced(event))) this.#wakeups.wakeOutbox();
+    if (announced) this.#wakeups.wakeOutbox();
     if (records.length > 0) this.#wakeups.wakeChanges();
   }
 

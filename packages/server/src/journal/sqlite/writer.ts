@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
-import { advance, type Place } from '../advance.ts';
+import { type Advanced, advance, type Place } from '../advance.ts';
 import { runHolder } from '../contents.ts';
 import {
   type AppendOptions,
@@ -20,7 +20,7 @@ import {
 } from '../journal.ts';
 import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
-import { type RunRow, toState, toStoredRun } from '../rows.ts';
+import { type RecordRow, type RunRow, toState, toStoredRun } from '../rows.ts';
 import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
 import { ApprovalsWriter } from './approvals-writer.ts';
 import { ChangeMarks } from './change-marks.ts';
@@ -43,11 +43,21 @@ const PROBE_BYTES = 65_536;
 
 type FoundRow = RunRow & { session_gone: number };
 
+/** Of the table of runs, with their new values. */
+type Columns = Record<string, string | number | null>;
+
 export interface Appended {
   runId: string;
   records: LogRecord[];
   /** Whether a run has become claimable that had to wait for this one: the next of its session, or the next suspect. */
   unblocks: boolean;
+  /** Whether there is a message for a webhook about one of the records. */
+  announced: boolean;
+}
+
+export interface Leased extends Claim {
+  /** All of it, of a run that nobody has worked on before. */
+  log?: RecordRow[];
 }
 
 export class SqliteWriter {
@@ -140,7 +150,7 @@ export class SqliteWriter {
     records: readonly NewRecord[],
     options: AppendOptions,
     now: number,
-  ): { place: Place; unblocks: boolean } {
+  ): { place: Place } & Pick<Appended, 'unblocks' | 'announced'> {
     const row = this.#findRun(lease.runId);
     if (
       row === undefined ||
@@ -165,8 +175,9 @@ export class SqliteWriter {
       this.sessions.addTurn(row.owner, row.session_id, row.run_id, turn, now);
       this.responses.turnAdded(row.run_id);
     }
-    const { records: stored, unblocks } = this.#appendTo(row, state, records, now);
-    return { place: { pos: row.next_pos, seq: row.next_seq, at: stored[0]?.at ?? now }, unblocks };
+    const { records: stored, unblocks, announced } = this.#appendTo(row, state, records, now);
+    const place = { pos: row.next_pos, seq: row.next_seq, at: stored[0]?.at ?? now };
+    return { place, unblocks, announced };
   }
 
   post(runId: string, post: Post, now: number): Appended {
@@ -188,7 +199,7 @@ export class SqliteWriter {
     leaseMs: number,
     limit: number,
     now: number,
-  ): { claims: Claim[]; cancelled: Appended[] } {
+  ): { claims: Leased[]; cancelled: Appended[] } {
     const stopped = this.#all<RunRow>(
       `SELECT * FROM runs
         WHERE finished_at IS NULL AND (lease_until IS NULL OR lease_until <= ?) AND status = 'stopping'`,
@@ -199,7 +210,7 @@ export class SqliteWriter {
       return this.#appendTo(row, state, [cancelled(state)], now);
     });
     this.#unparkDue(now);
-    const claims: Claim[] = [];
+    const claims: Leased[] = [];
     for (const row of this.#order.runs(limit, now)) claims.push(this.#lease(row, worker, leaseMs, now));
     return { claims, cancelled: ended };
   }
@@ -292,72 +303,73 @@ export class SqliteWriter {
     return Math.min(inAll, ofOwner);
   }
 
-  #lease(row: RunRow, worker: string, leaseMs: number, now: number): Claim {
+  #lease(row: RunRow, worker: string, leaseMs: number, now: number): Leased {
+    const before = toStoredRun(row);
     const epoch = row.epoch + 1;
-    const leaseUntil = now + leaseMs;
-    this.#run(
-      'UPDATE runs SET epoch = ?, lease_owner = ?, lease_until = ? WHERE n = ?',
-      epoch,
-      worker,
-      leaseUntil,
-      row.n,
-    );
-    if (row.lease_until === null) this.queue.move(row.owner, 'queued', 'leased');
-    const state = toState(row);
     const claimed: NewRecord = { event: 'run.claimed', private: { epoch } };
-    this.#appendTo({ ...row, epoch, lease_until: leaseUntil }, state, [claimed], now);
-    return { runId: row.run_id, epoch, run: toStoredRun(this.#findRun(row.run_id)!) };
+    const lease = { epoch, lease_owner: worker, lease_until: now + leaseMs };
+    const { updatedAt, nextSeq, state } = this.#advance(row, before.state, [claimed], now, lease);
+    if (row.lease_until === null) this.queue.move(row.owner, 'queued', 'leased');
+    const claim = { runId: row.run_id, epoch, run: { ...before, updatedAt, nextSeq, state } };
+    return row.epoch > 0 ? claim : { ...claim, log: this.#logOf(row.n) };
   }
 
   #appendTo(row: RunRow, before: RunState, records: readonly NewRecord[], now: number): Appended {
+    const { records: stored, unblocks, announced } = this.#advance(row, before, records, now);
+    // Only suspects wait for another one outside the queue: under leases that have ended.
+    const someoneWaits = this.queue.depth.queued > 0 || isSuspect(before, true);
+    return { runId: row.run_id, records: stored, unblocks: unblocks && someoneWaits, announced };
+  }
+
+  /** Stores the records and what they change. `lease`: columns that change with them. */
+  #advance(
+    row: RunRow,
+    before: RunState,
+    records: readonly NewRecord[],
+    now: number,
+    lease: Columns = {},
+  ): Advanced & Pick<Appended, 'announced'> {
     const { updated_at: updatedAt, next_pos: nextPos, next_seq: nextSeq } = row;
     const after = advance(row.run_id, { updatedAt, nextPos, nextSeq, state: before }, records, now);
-    const { records: stored, state, unblocks } = after;
-    if (stored.length === 0) return { runId: row.run_id, records: stored, unblocks };
+    const { records: stored, state } = after;
+    if (stored.length === 0) return { ...after, announced: false };
     for (const record of stored) this.#insertRecord(row.n, record);
-    this.outbox.announce(row, stored, now);
+    const announced = this.outbox.announce(row, stored, now);
     this.approvals.decided(row.owner, after.decisions);
     const mark = this.marks.take();
-    if (state === before) {
-      this.#run(
-        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ?, changed = ? WHERE n = ?',
-        after.updatedAt,
-        after.nextPos,
-        after.nextSeq,
-        mark,
-        row.n,
-      );
-    } else {
-      this.#run(
-        'UPDATE runs SET updated_at = ?, next_pos = ?, next_seq = ?, changed = ?, status = ?, state = ? WHERE n = ?',
-        after.updatedAt,
-        after.nextPos,
-        after.nextSeq,
-        mark,
-        state.status,
-        JSON.stringify(state),
-        row.n,
-      );
-    }
-    const wasParked = row.parked_until !== null;
-    if (wasParked && after.unparks) {
-      this.#run('UPDATE runs SET parked_until = NULL WHERE n = ?', row.n);
-      this.queue.move(row.owner, undefined, 'queued');
-    }
+    const unparks = row.parked_until !== null && after.unparks;
+    // A column that is named here costs the update of its indexes, even if its value stays.
+    this.#update(row.n, {
+      updated_at: after.updatedAt,
+      next_pos: after.nextPos,
+      next_seq: after.nextSeq,
+      changed: mark,
+      ...(state === before ? {} : { state: JSON.stringify(state) }),
+      ...(state.status === before.status ? {} : { status: state.status }),
+      ...(unparks ? { parked_until: null } : {}),
+      ...(after.finished
+        ? { finished_at: after.updatedAt, lease_owner: null, lease_until: null, settled: mark }
+        : lease),
+    });
+    if (unparks) this.queue.move(row.owner, undefined, 'queued');
     if (after.finished) {
-      this.#run(
-        'UPDATE runs SET finished_at = ?, lease_owner = NULL, lease_until = NULL, settled = ? WHERE n = ?',
-        after.updatedAt,
-        mark,
-        row.n,
-      );
       this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);
       this.#keys.runEnded(row.run_id, after.updatedAt);
       this.jobs.runEnded(row.run_id, state);
     }
-    // Only suspects wait for another one outside the queue: under leases that have ended.
-    const someoneWaits = this.queue.depth.queued > 0 || isSuspect(before, true);
-    return { runId: row.run_id, records: stored, unblocks: unblocks && someoneWaits };
+    return { ...after, announced };
+  }
+
+  #update(run: number, columns: Columns): void {
+    const assignments = Object.keys(columns).map((column) => `${column} = ?`);
+    this.#run(`UPDATE runs SET ${assignments.join(', ')} WHERE n = ?`, ...Object.values(columns), run);
+  }
+
+  #logOf(run: number): RecordRow[] {
+    return this.#all<RecordRow>(
+      'SELECT pos, seq, event, at, public, private FROM records WHERE run = ? ORDER BY pos',
+      run,
+    );
   }
 
   #insertRecord(run: number, record: LogRecord): void {
