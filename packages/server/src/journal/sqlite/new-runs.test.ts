@@ -1,20 +1,27 @@
 /** What the journal knows about new runs without a read must be what a read would find. */
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { JournalFixture } from '../journal.contract.ts';
-import type { Journal } from '../journal.ts';
 import { claimedRun, completed, createRun, delta, LEASE_MS, names, TestClock } from '../testing/records.ts';
-import { openTempJournal } from './testing/temp-journal.ts';
+import { SqliteReader } from './reader.ts';
+import { SqliteJournal } from './sqlite-journal.ts';
+import { KEPT_THREADS } from './testing/kept-threads.ts';
+import { type TempDirectory, tempDirectory } from './testing/temp-journal.ts';
 
 const clock = new TestClock();
-let fixture: JournalFixture;
-let journal: Journal;
+let directory: TempDirectory;
+let path: string;
+let journal: SqliteJournal;
 
 beforeEach(async () => {
-  fixture = await openTempJournal({ now: clock.now });
-  journal = fixture.journal;
+  directory = tempDirectory();
+  path = join(directory.path, 'talaria.db');
+  journal = await SqliteJournal.open({ path, now: clock.now, threads: KEPT_THREADS });
 });
 
-afterEach(() => fixture.dispose());
+afterEach(async () => {
+  await journal.close();
+  directory[Symbol.dispose]();
+});
 
 it('the log that the first claim brings is the stored one', async () => {
   const { runId } = await claimedRun(journal, { request: { prompt: 'prüfe 🚀', session_named: false } });
@@ -44,6 +51,29 @@ it('a run that was handed back before anybody has read its log has that in it', 
   const claim = await claimedRun(journal);
   await journal.release(claim);
   expect(names(await journal.readLog(claim.runId, -1))).toContain('run.released');
+});
+
+it('a run is at any time as it is stored', async () => {
+  const stored = new SqliteReader(path);
+  const statuses: (string | undefined)[] = [];
+  const look = async (runId: string): Promise<void> => {
+    const run = await journal.getRun(runId);
+    expect(run).toEqual(stored.getRun(runId));
+    statuses.push(run?.state.status);
+  };
+  const runId = await createRun(journal);
+  await look(runId);
+  const [claim] = await journal.claim('worker', LEASE_MS, 1);
+  await look(runId);
+  await journal.append(claim!, [delta()]);
+  await look(runId);
+  clock.advance(LEASE_MS);
+  const [again] = await journal.claim('another', LEASE_MS, 1);
+  await look(runId);
+  await journal.append(again!, [completed()]);
+  await look(runId);
+  expect(statuses).toEqual(['started', 'running', 'running', 'running', 'completed']);
+  stored.close();
 });
 
 it('the events of a new run are there from the first one on', async () => {

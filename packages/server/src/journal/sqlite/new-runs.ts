@@ -8,25 +8,32 @@
 import { TransientMap } from '../../basics/transient-map.ts';
 import type { LogRecord } from '../records.ts';
 import { type RecordRow, toLogRecord } from '../rows.ts';
+import type { StoredRun } from '../run-state.ts';
+import type { Leased } from './writer.ts';
+
+interface ClaimedRun {
+  run: StoredRun;
+  /** Until its worker has taken it. */
+  log: readonly RecordRow[] | undefined;
+}
 
 export class NewRuns {
   readonly #untouched = new TransientMap<true>();
-  readonly #logs = new TransientMap<readonly RecordRow[]>();
+  readonly #claimed = new TransientMap<ClaimedRun>();
 
   created(runId: string): void {
     this.#untouched.set(runId, true);
   }
 
-  /** `log`: all of it, if this was the first claim. */
-  claimed(runId: string, log: readonly RecordRow[] | undefined): void {
-    if (log === undefined) this.#logs.delete(runId);
-    else this.#logs.set(runId, log);
+  claimed({ runId, run, log }: Leased): void {
+    if (log === undefined) this.#claimed.delete(runId);
+    else this.#claimed.set(runId, { run, log });
   }
 
   /** Something was written to its log. */
   changed(runId: string): void {
     this.#untouched.delete(runId);
-    this.#logs.delete(runId);
+    this.#claimed.delete(runId);
   }
 
   /** Whether it certainly has no event. */
@@ -34,10 +41,16 @@ export class NewRuns {
     return this.#untouched.get(runId) === true;
   }
 
-  /** Its log, once, if nothing has changed since the claim. */
+  /** The run, if nothing has changed since its first claim. */
+  find(runId: string): StoredRun | undefined {
+    return this.#claimed.get(runId)?.run;
+  }
+
+  /** Its log, once, if nothing has changed since its first claim. */
   takeLog(runId: string): LogRecord[] | undefined {
-    const log = this.#logs.get(runId);
-    this.#logs.delete(runId);
+    const claimed = this.#claimed.get(runId);
+    const log = claimed?.log;
+    if (claimed !== undefined) claimed.log = undefined;
     return log?.map(toLogRecord);
   }
 }

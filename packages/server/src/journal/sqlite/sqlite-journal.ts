@@ -149,7 +149,7 @@ export class SqliteJournal implements Journal {
   }
 
   async getRun(runId: string): Promise<StoredRun | undefined> {
-    return this.#reader.getRun(runId);
+    return this.#newRuns.find(runId) ?? this.#reader.getRun(runId);
   }
 
   async listRuns(filter: RunFilter): Promise<RunPage> {
@@ -222,10 +222,8 @@ export class SqliteJournal implements Journal {
       this.#reportEnd(appended);
     }
     if (claims.length > 0) this.#wakeups.wakeChanges();
-    return claims.map(({ log, ...claim }) => {
-      this.#newRuns.claimed(claim.runId, log);
-      return claim;
-    });
+    for (const leased of claims) this.#newRuns.claimed(leased);
+    return claims.map(({ runId, epoch, run }) => ({ runId, epoch, run }));
   }
 
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
