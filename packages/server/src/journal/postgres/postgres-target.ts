@@ -101,9 +101,10 @@ export class PostgresTarget implements TargetEnd {
     }
   }
 
-  /** Statistics for the planner, before a server's first queries. */
+  /** Statistics of its own tables for the planner, before a server's first queries. */
   async settle(): Promise<void> {
-    await this.#connection.rows('ANALYZE');
+    const names = [...this.shape.tables.keys()].map(quoted);
+    await this.#connection.rows(`ANALYZE ${names.join(', ')}`);
   }
 
   async find(table: MovedTable, keys: readonly Key[]): Promise<Row[]> {
