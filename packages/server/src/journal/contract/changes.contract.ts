@@ -195,7 +195,7 @@ export function changesContract(subject: Subject): void {
           for (const runId of ids) expect(known.get(runId)).toEqual(await journal.getRun(runId));
         },
       ),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   });
 }

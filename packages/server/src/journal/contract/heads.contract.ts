@@ -92,7 +92,7 @@ export function headsContract(subject: Subject): void {
         );
         for (const claim of working) await journal.append(claim, [completed()]);
       }),
-      { numRuns: 15 },
+      { numRuns: 6 },
     );
   });
 

@@ -114,7 +114,7 @@ export function terminalContract(subject: Subject): void {
 
   it('and a stop at the same time: one of them is refused', async () => {
     const { journal } = subject;
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 8; round++) {
       const claim = await claimedRun(journal);
       const calls = [
         () => journal.append(claim, [completed()]),
