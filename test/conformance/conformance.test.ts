@@ -5,8 +5,10 @@
  * server of this repository with two keys and runs every topic against it; then again, open on loopback, for the topics
  * in which a missing key can make a difference, and in the soak tests for all but the costly ones. On Postgres one
  * server will do, without the costly topics: the store never learns whether there are keys, nor of requests that are
- * refused before. The topics that are about something else than the store are soak tests there. To check any other server, give its address; its model must be the scripted one of this suite, which
- * then listens on CONFORMANCE_MODEL_PORT (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
+ * refused before. There most topics are soak tests.
+ *
+ * To check any other server, give its address; its model must be the scripted one of this suite, which then listens on
+ * CONFORMANCE_MODEL_PORT (`OPENAI_BASE_URL=http://127.0.0.1:8643/v1 TALARIA_MODEL=scripted`):
  *
  *   CONFORMANCE_BASE_URL=http://127.0.0.1:8642 CONFORMANCE_KEY=… CONFORMANCE_OTHER_KEY=… \
  *     npx vitest run test/conformance/conformance.test.ts
@@ -18,8 +20,8 @@
  * Approvals must ask (`approvals.isolated: ask`, the default), and there must be room for ten runs at a time.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
+import { HostedServer } from '../support/hosted-server.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { isOnPostgres, newStore } from '../support/store.ts';
 import { describeApprovalLists, describeApprovalOwnership } from './approval-lists.ts';
 import { describeApprovals } from './approvals.ts';
@@ -77,17 +79,20 @@ type DescribeTopic = (target: GetTarget) => void;
  * For an open server all others are soak tests: after a request is admitted, the server does not check again who sent
  * it.
  */
-const OPEN_TOPICS = ['What the reference server promises', 'Paths, headers and keys', 'Discovery and health'];
+const OPEN_TOPICS = ['Paths, headers and keys', 'Discovery and health'];
 
 /**
- * On Postgres these are soak tests: they are about requests and documents that no store sees, or about a form of answers
- * whose runs the other topics store and read.
+ * On Postgres all others are soak tests. The journal contract shows for both stores that they do the same. These topics
+ * show that a server on Postgres uses every part of the store: runs and their events, lists, the feed, contents, and, as
+ * those of two keys, responses, sessions, jobs, approvals and grants.
  */
-const STORELESS_TOPICS = [
-  'What the reference server promises',
-  'Paths, headers and keys',
-  'Chat completions',
-  'Discovery and health',
+const STORE_TOPICS = [
+  'Idempotency keys',
+  'Event streams',
+  'Listing runs',
+  'The feed of runs',
+  'Files',
+  'Two keys',
 ];
 
 /** The topics in the order in which they run, and in which `npm run conformance` reports them. */
@@ -148,7 +153,7 @@ function describeServer(
     const all = topicsOf(topics).filter(([, parts]) => parts.length > 0);
     for (const [topic, parts] of all) {
       const isRepeated = isOnPostgres()
-        ? STORELESS_TOPICS.includes(topic)
+        ? !STORE_TOPICS.includes(topic)
         : !topics.key && !OPEN_TOPICS.includes(topic);
       describe(topic, { tags: given === undefined && isRepeated ? ['soak'] : [] }, () => {
         if (given !== undefined) stopLeftRuns();
@@ -176,7 +181,7 @@ if (given !== undefined) {
   describeServer('a server with keys', withKeys, async (resources) => {
     const model = resources.use(await startModelServer());
     const env = { ...(await newStore()), API_SERVER_KEYS: `one:${KEY},two:${OTHER_KEY}` };
-    const server = resources.use(await ServerProcess.start({ modelUrl: model.url, env }));
+    const server = resources.use(await HostedServer.start({ modelUrl: model.url, env }));
     return { baseUrl: server.url, key: KEY, otherKey: OTHER_KEY, model };
   });
 
@@ -184,7 +189,7 @@ if (given !== undefined) {
     const topics = { key: false, otherKey: false, costly: false };
     describeServer('an open server', topics, async (resources) => {
       const model = resources.use(await startModelServer());
-      const server = resources.use(await ServerProcess.start({ modelUrl: model.url }));
+      const server = resources.use(await HostedServer.start({ modelUrl: model.url }));
       return { baseUrl: server.url, model };
     });
   }

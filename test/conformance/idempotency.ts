@@ -60,7 +60,7 @@ export function describeIdempotency(target: GetTarget): void {
 
     it('ignores the order of very many fields, too', { tags: largeTags() }, async () => {
       const key = uniqueName('key');
-      const names = Array.from({ length: 90_000 }, (_, n) => `k${(n * 7919) % 90_000}`);
+      const names = Array.from({ length: 20_000 }, (_, n) => `k${(n * 7919) % 20_000}`);
       const body = (order: string[]) => ({
         input: 'many',
         fields: Object.fromEntries(order.map((name) => [name, 1])),
