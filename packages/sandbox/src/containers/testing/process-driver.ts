@@ -8,6 +8,7 @@
  *   <dir>/<name>/workspaces  those workspaces
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
@@ -32,6 +33,7 @@ import { SERVER_PROGRAM } from '../server-program.ts';
 import { bundledServer } from './bundled-server.ts';
 
 const LOOK_EVERY_MS = 5;
+
 interface Record {
   token: string;
   labels: ListedContainer['labels'];
@@ -56,6 +58,8 @@ export class ProcessDriver implements ContainerDriver {
   readonly #dir: string;
   readonly #reachedBy: 'socket' | 'relay';
   readonly #printed = new Map<string, string>();
+  /** Of those that this driver started. */
+  readonly #children = new Map<string, ChildProcess>();
 
   constructor({ dir, workspacesOn, reachedBy = 'socket', noNesting }: ProcessDriverOptions) {
     this.#dir = dir;
@@ -80,6 +84,7 @@ export class ProcessDriver implements ContainerDriver {
       version: SERVER_PROGRAM.version,
     };
     const child = await runProgram(runDir, ['ignore', 'pipe', 'pipe'], JSON.stringify(config));
+    this.#children.set(name, child);
     this.#listen(name, child);
     const token = livingTokens().find((each) => each.startsWith(`${child.pid}-`)) ?? '0-0';
     await writeFile(this.#at(name, 'container'), JSON.stringify({ token, labels } satisfies Record));
@@ -95,6 +100,9 @@ export class ProcessDriver implements ContainerDriver {
   }
 
   async ended(name: string, signal: AbortSignal): Promise<void> {
+    // The backend asks this of every container for as long as it lives, so looking again and again would take much time.
+    const child = this.#children.get(name);
+    if (child?.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
     while (isAlive((await this.#read(name))?.token ?? '0-0'))
       await delay(LOOK_EVERY_MS, undefined, { signal });
   }
@@ -123,6 +131,7 @@ export class ProcessDriver implements ContainerDriver {
     }
     await removeTree(this.#at(name));
     this.#printed.delete(name);
+    this.#children.delete(name);
   }
 
   /** For tests: ends the process without reporting it. */
