@@ -47,13 +47,21 @@ async function start(
 }
 
 type Place = ProcessDriverOptions['workspacesOn'];
-const shared = new Map<Place, Promise<Fixture>>();
+type Shared = Place | 'container with limits, behind a relay';
+const shared = new Map<Shared, Promise<Fixture>>();
 
 /** A backend for the tests that can work beside what others left: each start of one takes a container. */
-function sharedBackend(workspacesOn: Place): Promise<Fixture> {
-  const fixture = shared.get(workspacesOn) ?? start({ workspacesOn });
-  shared.set(workspacesOn, fixture);
+function sharedBackend(which: Shared): Promise<Fixture> {
+  const fixture = shared.get(which) ?? startShared(which);
+  shared.set(which, fixture);
   return fixture;
+}
+
+function startShared(which: Shared): Promise<Fixture> {
+  const slotsPerContainer = 4;
+  if (which === 'host' || which === 'container') return start({ workspacesOn: which }, { slotsPerContainer });
+  const limits = { workspaceBytes: 200_000 };
+  return start({ workspacesOn: 'container', reachedBy: 'relay' }, { slotsPerContainer, limits });
 }
 
 afterAll(async () => {
@@ -87,8 +95,7 @@ describe('a container that dies', () => {
   });
 
   test('takes along what was changed in a workspace of its own, and is noticed behind a relay', async () => {
-    await using fixture = await start({ workspacesOn: 'container', reachedBy: 'relay' });
-    await dies(fixture, 'reverted', 'saved\n');
+    await dies(await sharedBackend('container with limits, behind a relay'), 'reverted', 'saved\n');
   });
 
   test('does so, too, if its socket can be reached', { tags: ['soak'] }, async () => {
@@ -107,12 +114,13 @@ describe('a workspace in a container', () => {
     return slot;
   }
 
-  test.each([
-    ['with', 'saved\nnew\n'],
-    ['without', 'new\n'],
-  ])(
-    'is reverted when the container dies, and not read, written or captured until it is restored: %s older files',
-    async (older, restored) => {
+  for (const [older, restored, tags] of [
+    ['with', 'saved\nnew\n', []],
+    ['without', 'new\n', ['soak']],
+  ] as const)
+    test(`is reverted when the container dies, and not read, written or captured until it is restored: ${older} older files`, {
+      tags: [...tags],
+    }, async () => {
       const fixture = await sharedBackend('container');
       const { backend, driver, bash } = fixture;
       const run = randomUUID();
@@ -157,50 +165,51 @@ describe('a workspace in a container', () => {
       expect((await bash(again, 'cat note')).output).toBe(restored);
       await backend.release(again);
       expect(await backend.isReverted(run)).toBe(false);
-    },
-  );
+    });
 
   test('is reverted for the next process after this one was killed', async () => {
-    await using fixture = await start({ workspacesOn: 'container' });
-    await unsaved(fixture, 'run');
-    await fixture.backend.acquire('new');
+    const fixture = await sharedBackend('container');
+    const [run, fresh] = [randomUUID(), randomUUID()];
+    const held = [await unsaved(fixture, run), await fixture.backend.acquire(fresh)];
     // A killed process leaves its directory as it is, so the next one starts on a copy of it.
-    const copy = join(fixture.base, 'copy');
+    const copy = join(fixture.base, 'killed');
     const ofProcess = join(fixture.base, 'workspaces/.sandbox/process');
     const filter = (path: string) => path !== ofProcess;
     await cp(join(fixture.base, 'workspaces'), copy, { recursive: true, filter });
+    for (const slot of held) await fixture.backend.release(slot);
     const driver = new ProcessDriver({ dir: join(fixture.base, 'other'), workspacesOn: 'container' });
     const next = new ContainerBackend(driver, { workspacesDir: copy, warmSlots: 0 });
     await next.start();
     onTestFinished(() => next.stop());
-    expect(await next.isReverted('run')).toBe(true);
-    await next.discard('run');
-    expect(await next.isReverted('run')).toBe(false);
+    expect(await next.isReverted(run)).toBe(true);
+    await next.discard(run);
+    expect(await next.isReverted(run)).toBe(false);
     // The list names workspaces of which only the note is left, too, so that somebody deletes them.
-    expect(await next.listWorkspaces()).toEqual(['new']);
-    await next.discard('new');
+    expect(await next.listWorkspaces()).toContain(fresh);
+    for (const left of await next.listWorkspaces()) await next.discard(left);
     expect(await next.listWorkspaces()).toEqual([]);
     expect(await readdir(join(copy, '.sandbox/away'))).toEqual([]);
   });
 
   test('comes back within four times its limit, as sparse and linked files have their whole size here', async () => {
-    const limits = { workspaceBytes: 2_000_000 };
-    await using fixture = await start({ workspacesOn: 'container' }, { limits });
-    const { backend, bash, base } = fixture;
-    const slot = await backend.acquire('run');
-    expect(await bash(slot, 'truncate -s 1500K one two; ln one again')).toMatchObject({ success: true });
+    const { backend, bash, base } = await sharedBackend('container with limits, behind a relay');
+    const [fits, over] = [randomUUID(), randomUUID()];
+    const slot = await backend.acquire(fits);
+    expect(await bash(slot, 'truncate -s 150K one two; ln one again')).toMatchObject({ success: true });
     await backend.release(slot);
-    const again = await backend.acquire('run');
-    expect((await bash(again, 'stat -c %s one two again')).output).toBe('1536000\n'.repeat(3));
+    const again = await backend.acquire(fits);
+    expect((await bash(again, 'stat -c %s one two again')).output).toBe('153600\n'.repeat(3));
     await backend.release(again);
-    const other = await backend.acquire('other');
-    expect(await bash(other, 'truncate -s 1500K 1 2 3 4 5 6')).toMatchObject({ success: true });
+    const other = await backend.acquire(over);
+    expect(await bash(other, 'truncate -s 150K 1 2 3 4 5 6')).toMatchObject({ success: true });
     await expect(backend.release(other)).rejects.toMatchObject({
       code: 'slot_not_closed',
-      message: expect.stringContaining('The snapshot is over 8000000 bytes'),
+      message: expect.stringContaining('The snapshot is over 800000 bytes'),
     });
-    await expect.poll(() => backend.isReverted('other')).toBe(true);
-    expect((await readdir(join(base, 'workspaces'))).sort()).toEqual(['.sandbox', 't-run']);
+    await expect.poll(() => backend.isReverted(over)).toBe(true);
+    const kept = await readdir(join(base, 'workspaces'));
+    expect(kept).toContain(`t-${fits}`);
+    expect(kept).not.toContain(`t-${over}`);
   });
 
   test('of nobody is never missed', async () => {
@@ -211,6 +220,36 @@ describe('a workspace in a container', () => {
     expect(await away()).toEqual(before);
     await backend.release(slot);
   });
+});
+
+test('files in a workspace on the host are written, captured, read, taken along and restored from here', async () => {
+  const { backend, bash } = await sharedBackend('host');
+  const [run, elsewhere] = [randomUUID(), randomUUID()];
+  const slot = await backend.acquire(run);
+  const writer = await backend.openWriter(run);
+  assert(writer);
+  await writer.write('docs/sent', Readable.from([Buffer.from('sent\n')]));
+  expect((await bash(slot, 'echo more >> docs/sent; touch docs/own; cat docs/sent')).output).toBe(
+    'sent\nmore\n',
+  );
+  expect(await backend.captureWorkspace(run)).toMatchObject({
+    changed: [
+      { path: 'docs', type: 'directory' },
+      { path: 'docs/own', type: 'file', size: 0 },
+      { path: 'docs/sent', type: 'file', size: 10 },
+    ],
+  });
+  const reader = await backend.openWorkspace(run);
+  assert(reader);
+  await using file = await reader.open('docs/sent');
+  expect((await buffer(file.stream())).toString()).toBe('sent\nmore\n');
+  const snapshot = await buffer((await backend.snapshotWorkspace(run))!);
+  await backend.restoreWorkspace(elsewhere, Readable.from([snapshot]));
+  const restored = await backend.acquire(elsewhere);
+  expect((await bash(restored, 'echo mine >> docs/sent; cat docs/sent; ls docs')).output).toBe(
+    'sent\nmore\nmine\nown\nsent\n',
+  );
+  for (const each of [slot, restored]) await backend.release(each, { resetWorkspace: true });
 });
 
 test('the server inside opens no debugger for a command that signals it', async () => {
@@ -242,28 +281,9 @@ test('files that are read from a container when it ends have changed, and nothin
     ).rejects.toMatchObject({ code: 'artifact_changed' });
 });
 
-describe('a backend that is stopped', () => {
-  test.each(['host', 'container'] as const)(
-    'leaves no container, and saves the workspaces on the %s',
-    async (workspacesOn) => {
-      const { backend, base, bash } = await sharedBackend(workspacesOn);
-      const run = randomUUID();
-      const slot = await backend.acquire(run);
-      await bash(slot, 'echo kept > note');
-      await backend.stop();
-      expect(await readdir(join(base, 'driver'))).toEqual([]);
-      await backend.start();
-      const again = await backend.acquire(run);
-      expect((await bash(again, 'cat note')).output).toBe('kept\n');
-      await backend.release(again);
-    },
-  );
-});
-
 test('a server with the same id on another machine keeps its containers, and what they leave is removed', async () => {
-  await using fixture = await start({ workspacesOn: 'container' });
-  const { base, driver, backend, bash } = fixture;
-  const slot = await backend.acquire('run');
+  const { base, driver, backend, bash } = await sharedBackend('container');
+  const slot = await backend.acquire();
   const copy = join(base, 'copy');
   await cp(join(base, 'workspaces/.sandbox/process/server'), join(copy, '.sandbox/process/server'), {
     recursive: true,
@@ -350,4 +370,31 @@ describe('without namespaces inside', () => {
       message: expect.stringContaining(noNesting),
     });
   });
+});
+
+describe('a backend that is stopped', () => {
+  test.each(['host', 'container'] as const)(
+    'answers what runs, refuses, leaves no container, and saves the workspaces on the %s until they are purged',
+    async (workspacesOn) => {
+      const { backend, base, bash } = await sharedBackend(workspacesOn);
+      const run = randomUUID();
+      const slot = await backend.acquire(run);
+      await bash(slot, 'echo kept > note');
+      const running = bash(slot, 'sleep 60');
+      await expect.poll(() => slot.state).toBe('executing');
+      await backend.stop();
+      expect(await running).toMatchObject({ success: false, metadata: { failure: 'aborted' } });
+      expect(await bash(slot, 'true')).toMatchObject({
+        success: false,
+        metadata: { failure: 'backend_down' },
+      });
+      await expect(backend.acquire(run)).rejects.toMatchObject({ code: 'backend_down' });
+      expect(await readdir(join(base, 'driver'))).toEqual([]);
+      await backend.start();
+      const again = await backend.acquire(run);
+      expect((await bash(again, 'cat note')).output).toBe('kept\n');
+      await backend.stop({ purge: true });
+      expect(await readdir(join(base, 'workspaces'))).toEqual([]);
+    },
+  );
 });

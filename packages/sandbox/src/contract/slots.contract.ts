@@ -25,7 +25,7 @@ export function describeSlots({
       expect((await bash('cat note')).output).toBe('mine\n');
     });
 
-    test('every trajectory id has its own workspace, whatever its characters', async () => {
+    test('every trajectory id has its own workspace, whatever its characters', sameEverywhere, async () => {
       const ids = [
         'a',
         '../a',

@@ -31,7 +31,7 @@ let workspace: RunWorkspaceFiles;
 beforeEach(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'talaria-run-files-'));
   driver = new ProcessDriver({ dir: join(dir, 'driver'), workspacesOn: 'container' });
-  backend = new ContainerBackend(driver, { workspacesDir: join(dir, 'workspaces') });
+  backend = new ContainerBackend(driver, { workspacesDir: join(dir, 'workspaces'), warmSlots: 0 });
   onTestFinished(async () => {
     await backend.stop({ purge: true });
     await rm(dir, { recursive: true });
