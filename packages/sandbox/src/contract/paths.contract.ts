@@ -34,16 +34,7 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
   const calls = [...reads, ...writes];
 
   describe('paths', when('paths'), () => {
-    test.each([
-      '../escape',
-      'a/../../escape',
-      '/etc/passwd',
-      '/',
-      '..',
-      'x/../..',
-      'a\0b',
-      '/proc/self/environ',
-    ])('%j is refused by every tool', async (path) => {
+    test('a path that leads out of the workspace, or is none, is refused by every tool', async () => {
       await bash('echo mine > own');
       const all: typeof calls = [
         ...calls,
@@ -51,53 +42,64 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
         ['bash in the background', (workdir) => bash('echo ran', { workdir, background: true })],
         ['stateful bash', (workdir) => bash('echo ran', { workdir, stateful: true })],
       ];
-      for (const [name, make] of all) {
-        const result = await make(path);
-        expect(result, name).toMatchObject({ success: false, output: '' });
-        expect(result.metadata.failure, name).toBe('invalid_request');
+      const absolute = ['/etc/passwd', '/', '/proc/self/environ'];
+      for (const path of ['../escape', 'a/../../escape', '..', 'x/../..', 'a\0b', ...absolute]) {
+        for (const [name, make] of all) {
+          const result = await make(path);
+          expect(result, `${name} ${path}`).toMatchObject({ success: false, output: '' });
+          expect(result.metadata.failure, `${name} ${path}`).toBe('invalid_request');
+        }
+        expect((await bash('ls -A; cat own')).output, path).toBe('own\nmine\n');
       }
-      expect((await bash('ls -A; cat own')).output).toBe('own\nmine\n');
     });
 
-    test.each(['', '.', 'd'])('%j is not a file for any tool', async (path) => {
+    test('a directory is not a file for any tool', async () => {
       await bash('echo mine > own; mkdir d');
-      for (const [name, make] of calls.filter(([name]) => !name.startsWith('search_files'))) {
-        expect(await make(path), name).toMatchObject({ success: false, output: '' });
+      for (const path of ['', '.', 'd']) {
+        for (const [name, make] of calls.filter(([name]) => !name.startsWith('search_files'))) {
+          expect(await make(path), `${name} ${path}`).toMatchObject({ success: false, output: '' });
+        }
       }
       expect((await bash('ls -A; cat own')).output).toBe('d\nown\nmine\n');
     });
 
-    test.each([
-      ['a link to a file outside', 'ln -s /etc/passwd target', 'target'],
-      ['a path through a link to a directory outside', 'ln -s /etc target', 'target/passwd'],
-      ['a new file behind a link to a directory outside', 'ln -s /tmp target', 'target/talaria-escaped'],
-      ['a path through a link that climbs out', 'ln -s ../.. target', 'target/etc/passwd'],
-      ['a path through a link further down', 'mkdir d; ln -s /etc d/target', 'd/target/passwd'],
-      ['a dangling link', 'ln -s /tmp/talaria-escaped target', 'target'],
-      ['a link to itself', 'ln -s target target', 'target'],
-      ['a link to a device', 'ln -s /dev/zero target', 'target'],
-      ['a link into /proc', 'ln -s /proc/self/environ target', 'target'],
-      ['a FIFO', 'mkfifo target', 'target'],
-      ['a path through a file', 'echo mine > target', 'target/x'],
+    /** What makes each of them, and a path that leads there. */
+    const hostile: [what: string, prepare: string, path: string][] = [
+      ['a link to a file outside', 'ln -s /etc/passwd outside', 'outside'],
+      ['a path through a link to a directory outside', 'ln -s /etc etc', 'etc/passwd'],
+      ['a new file behind a link to a directory outside', 'ln -s /tmp tmp', 'tmp/talaria-escaped'],
+      ['a path through a link that climbs out', 'ln -s ../.. up', 'up/etc/passwd'],
+      ['a path through a link further down', 'mkdir d; ln -s /etc d/etc', 'd/etc/passwd'],
+      ['a dangling link', 'ln -s /tmp/talaria-escaped dangling', 'dangling'],
+      ['a link to itself', 'ln -s itself itself', 'itself'],
+      ['a link to a device', 'ln -s /dev/zero zero', 'zero'],
+      ['a link into /proc', 'ln -s /proc/self/environ proc', 'proc'],
+      ['a FIFO', 'mkfifo fifo', 'fifo'],
+      ['a path through a file', 'echo mine > file', 'file/x'],
       // The last two only where they can be made: with perl, and by an unisolated root.
       [
         'a socket',
-        `LC_ALL=C perl -e 'socket(S, 1, 1, 0) && bind(S, pack("Sa*", 1, "target")) or die $!' || mkfifo target`,
-        'target',
+        `LC_ALL=C perl -e 'socket(S, 1, 1, 0) && bind(S, pack("Sa*", 1, "socket")) or die $!' || mkfifo socket`,
+        'socket',
       ],
-      ['a device', 'mknod target c 1 5 2>/dev/null || ln -s /dev/zero target', 'target'],
-    ])('%s is neither read nor changed by any tool', async (_, prepare, path) => {
+      ['a device', 'mknod device c 1 5 2>/dev/null || ln -s /dev/zero device', 'device'],
+    ];
+    test('links that lead elsewhere, FIFOs, sockets and devices are neither read nor changed by any tool', async () => {
       await bash('echo mine > own');
-      expect((await bash(prepare)).success).toBe(true);
+      expect((await bash(['set -e', ...hostile.map(([, prepare]) => prepare)].join('\n'))).success).toBe(
+        true,
+      );
       const look = 'ls -lAR --time-style=+ . "$TMPDIR"; cat own; ls -d /tmp/talaria-escaped';
       const before = (await bash(look)).output;
-      for (const [name, make] of calls) {
-        const result = await make(path);
-        expect(result, name).toMatchObject({ success: false, output: '' });
-        expect(result.error, name).not.toBe('');
-        expect(result.metadata.failure, name).not.toBe('backend_down');
+      for (const [what, , path] of hostile) {
+        for (const [name, make] of calls) {
+          const result = await make(path);
+          expect(result, `${name}: ${what}`).toMatchObject({ success: false, output: '' });
+          expect(result.error, `${name}: ${what}`).not.toBe('');
+          expect(result.metadata.failure, `${name}: ${what}`).not.toBe('backend_down');
+        }
+        expect((await bash(look)).output, what).toBe(before);
       }
-      expect((await bash(look)).output).toBe(before);
     });
 
     const swaps: [files: string, path: string, swap: (outside: string) => string][] = [
