@@ -33,8 +33,8 @@ const PARTS_OF_ISOLATION: readonly ContractPart[] = [
   'lifecycle',
 ];
 
-/** What a server has to do by itself where no namespace ends the processes of a command. */
-const PARTS_OF_PROCESSES: readonly ContractPart[] = ['environment', 'ending', 'lifecycle'];
+/** Those of them that `npm test` runs, too. local-backend.test.ts shows how commands end without isolation. */
+const TEST_PARTS: readonly ContractPart[] = ['environment'];
 
 export async function describeLocalContract(
   isolation: Isolation['kind'],
@@ -53,7 +53,7 @@ export async function describeLocalContract(
   const best = await bestIsolation();
   const artifacts = isolation === best ? 'all' : 'none';
   const ownParts = isolation === best ? undefined : PARTS_OF_ISOLATION;
-  const testParts = isolation === best ? undefined : PARTS_OF_PROCESSES;
+  const testParts = isolation === best ? undefined : TEST_PARTS;
   describe.skipIf(reason !== undefined)(title, { tags: await tagsOf(isolation) }, () => {
     describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), {
       timedOutCommands,

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutionResult, Isolation, Slot } from '../backend.ts';
 import { DISK } from '../testing/disk.ts';
 import { LocalBackend, type LocalBackendOptions } from './local-backend.ts';
@@ -35,6 +35,8 @@ function describeMounts(kind: Isolation['kind']): void {
   let base: string;
   let dir: string;
   let onDisk: string | undefined;
+  /** For all tests: a start tries out the isolation. A test may stop it, or put another in its place. */
+  let shared: LocalBackend;
   let backend: LocalBackend;
   let slot: Slot;
   /** A server with rights gives each slot a user, and its directories have other ones. */
@@ -65,22 +67,35 @@ function describeMounts(kind: Isolation['kind']): void {
     return onDisk;
   };
 
-  beforeEach(async () => {
-    onDisk = undefined;
+  beforeAll(async () => {
     base = await realpath(await mkdtemp(join(tmpdir(), 'talaria-mounts-')));
     dir = join(base, 'project');
+    shared = create();
+  });
+
+  beforeEach(async () => {
+    onDisk = undefined;
     await mkdir(dir);
     await writeFile(join(dir, 'README.md'), 'hello\n');
     await Promise.all([own(dir), own(join(dir, 'README.md'))]);
-    backend = create();
+    backend = shared;
     await backend.start();
+    await backend.discard(RUN);
     await backend.mountDirectory(RUN, dir);
     slot = await backend.acquire(RUN);
   });
 
   afterEach(async () => {
-    await backend.stop();
-    for (const made of [base, onDisk]) if (made) await rm(made, { recursive: true, force: true });
+    if (backend !== shared) await backend.stop();
+    await shared.release(slot);
+    const made = (await readdir(base)).filter((name) => name !== 'workspaces');
+    for (const each of [...made.map((name) => join(base, name)), onDisk])
+      if (each) await rm(each, { recursive: true, force: true });
+  });
+
+  afterAll(async () => {
+    await shared.stop();
+    await rm(base, { recursive: true, force: true });
   });
 
   test('commands and file tools change the directory itself, as its owner', async () => {
@@ -100,181 +115,184 @@ function describeMounts(kind: Isolation['kind']): void {
     expect({ uid, mode: mode & 0o777 }).toEqual({ uid: expected.uid, mode: 0o644 });
   });
 
-  test.skipIf(kind === 'none')('a link in the directory leads to nothing of the host', async () => {
-    await writeFile(join(base, 'secret'), 'of the host');
-    await symlink(join(base, 'secret'), join(dir, 'out'));
-    await symlink('..', join(dir, 'up'));
-    const { output } = await bash('cat out up/secret; ls up');
-    expect(output).not.toContain('of the host');
-    expect(output).not.toContain('project');
-    const [read] = await backend.executeBatch([[slot, 'read_file', { path: 'out' }]]);
-    expect(read).toMatchObject({ success: false, error: expect.stringContaining('symbolic link') });
-    await expect((await backend.openWorkspace(RUN))?.open('out')).rejects.toMatchObject({
-      code: 'invalid_path',
+  // The rest is the same code under every isolation.
+  describe('beside its commands', { tags: kind === 'none' ? ['soak'] : [] }, () => {
+    test.skipIf(kind === 'none')('a link in the directory leads to nothing of the host', async () => {
+      await writeFile(join(base, 'secret'), 'of the host');
+      await symlink(join(base, 'secret'), join(dir, 'out'));
+      await symlink('..', join(dir, 'up'));
+      const { output } = await bash('cat out up/secret; ls up');
+      expect(output).not.toContain('of the host');
+      expect(output).not.toContain('project');
+      const [read] = await backend.executeBatch([[slot, 'read_file', { path: 'out' }]]);
+      expect(read).toMatchObject({ success: false, error: expect.stringContaining('symbolic link') });
+      await expect((await backend.openWorkspace(RUN))?.open('out')).rejects.toMatchObject({
+        code: 'invalid_path',
+      });
+      await expect((await backend.openWorkspace(RUN))?.open('../secret')).rejects.toMatchObject({
+        code: 'invalid_path',
+      });
     });
-    await expect((await backend.openWorkspace(RUN))?.open('../secret')).rejects.toMatchObject({
-      code: 'invalid_path',
-    });
-  });
 
-  test('a call in a directory that is gone says so without its path, and works again when it is back', async () => {
-    await bash('echo more >> README.md');
-    renameSync(dir, `${dir}-moved`);
-    const calls = [
-      ['bash', { command: 'cat README.md' }],
-      ['read_file', { path: 'README.md' }],
-      ['write_file', { path: 'new', content: 'x' }],
-      ['search_files', { pattern: 'more' }],
-    ] as const;
-    const results = await backend.executeBatch(calls.map(([tool, args]) => [slot, tool, args]));
-    for (const [i, result] of results.entries()) {
-      expect(result, calls[i]![0]).toMatchObject({ success: false });
-      expect((result as ExecutionResult).error, calls[i]![0]).not.toContain(base);
-    }
-    expect(results[0]).toMatchObject({ error: expect.stringContaining('moved or deleted') });
-    expect(existsSync(dir)).toBe(false);
-    renameSync(`${dir}-moved`, dir);
-    expect((await bash('cat README.md')).output).toBe('hello\nmore\n');
-  });
-
-  test('a restarted backend finds it again, and a capture says what changed in it', async () => {
-    const before = await backend.captureWorkspace(RUN);
-    await bash('echo changed > README.md');
-    expect(await backend.captureWorkspace(RUN, { since: before?.captureId })).toMatchObject({
-      isWhole: false,
-      changed: expect.arrayContaining([expect.objectContaining({ path: 'README.md', size: 8 })]),
-    });
-    await backend.stop();
-    backend = create();
-    await backend.start();
-    expect(await backend.listWorkspaces()).toEqual([RUN]);
-    expect(await backend.mountedAt(dir)).toEqual([RUN]);
-    slot = await backend.acquire(RUN);
-    expect((await bash('cat README.md')).output).toBe('changed\n');
-  });
-
-  test.each([
-    [
-      'discarding',
-      async () => {
-        await backend.release(slot);
-        await backend.discard(RUN);
-      },
-    ],
-    ['resetting', () => backend.release(slot, { resetWorkspace: true })],
-    ['purging', () => backend.stop({ purge: true })],
-    [
-      'restoring',
-      async () => {
-        await backend.release(slot);
-        const snapshot = await backend.snapshotWorkspace(RUN);
-        await backend.restoreWorkspace(RUN, snapshot!);
-        slot = await backend.acquire(RUN);
-        await bash('rm README.md');
-      },
-    ],
-  ])('%s it leaves the directory alone', async (_, act) => {
-    await act();
-    expect(await readdir(dir)).toEqual(['README.md']);
-    expect(await readFile(join(dir, 'README.md'), 'utf8')).toBe('hello\n');
-  });
-
-  test('a backend that may not mount it any more does not find it', async () => {
-    await backend.stop();
-    backend = create({ mountable: [] });
-    await backend.start();
-    expect(await backend.openWorkspace(RUN)).toBeUndefined();
-    await expect(backend.mountDirectory(RUN, dir)).rejects.toThrow('may be mounted');
-    await backend.discard(RUN);
-    expect(await readdir(dir)).toEqual(['README.md']);
-  });
-
-  test('clients write and delete files in it, also on another file system', async () => {
-    const other = await mountOnDisk();
-    const writer = await backend.openWriter(RUN);
-    const content = async function* () {
-      yield Buffer.from('from a client');
-    };
-    await writer?.write('docs/a.txt', content());
-    await writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' });
-    await expect(writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' })).rejects.toMatchObject({
-      code: 'precondition_failed',
-    });
-    expect((await readdir(join(other, 'docs'))).sort()).toEqual(['a.txt', 'b.txt']);
-    expect(await readFile(join(other, 'docs/b.txt'), 'utf8')).toBe('from a client');
-    if (owner) expect(await lstat(join(other, 'docs/a.txt'))).toMatchObject(owner);
-    await mkdir(join(other, 'docs/deep/deeper'), { recursive: true });
-    await writer?.remove('docs', { recursive: true });
-    expect(await readdir(other)).toEqual([]);
-  });
-
-  test('deleting follows no link that takes the place of the directory meanwhile', async () => {
-    const [docs, outside] = [join(dir, 'docs'), join(base, 'outside')];
-    const names = Array.from({ length: 40 }, (_, i) => `file-${i}`);
-    for (const place of [docs, outside]) {
-      await mkdir(place);
-      await Promise.all(names.map((name) => writeFile(join(place, name), '')));
-    }
-    const removed = (await backend.openWriter(RUN))!.remove('docs', { recursive: true });
-    const isDone = removed.then(
-      () => true,
-      () => true,
-    );
-    // False before the first file is deleted, and again when all are.
-    const isHalfWay = () => existsSync(docs) && readdirSync(docs).length < names.length;
-    const swap = () => {
-      if (!isHalfWay()) return false;
-      renameSync(docs, join(dir, 'moved'));
-      symlinkSync(outside, docs);
-      return true;
-    };
-    while (!(await Promise.race([isDone, setImmediate(false)]))) {
-      try {
-        if (swap()) break;
-      } catch {
-        // It was deleted at this moment.
+    test('a call in a directory that is gone says so without its path, and works again when it is back', async () => {
+      await bash('echo more >> README.md');
+      renameSync(dir, `${dir}-moved`);
+      const calls = [
+        ['bash', { command: 'cat README.md' }],
+        ['read_file', { path: 'README.md' }],
+        ['write_file', { path: 'new', content: 'x' }],
+        ['search_files', { pattern: 'more' }],
+      ] as const;
+      const results = await backend.executeBatch(calls.map(([tool, args]) => [slot, tool, args]));
+      for (const [i, result] of results.entries()) {
+        expect(result, calls[i]![0]).toMatchObject({ success: false });
+        expect((result as ExecutionResult).error, calls[i]![0]).not.toContain(base);
       }
-    }
-    await isDone;
-    expect((await readdir(outside)).length).toBe(names.length);
-  });
+      expect(results[0]).toMatchObject({ error: expect.stringContaining('moved or deleted') });
+      expect(existsSync(dir)).toBe(false);
+      renameSync(`${dir}-moved`, dir);
+      expect((await bash('cat README.md')).output).toBe('hello\nmore\n');
+    });
 
-  test('only what is added counts against the limit of the workspace', async () => {
-    const MB = 1024 * 1024;
-    const other = await mountOnDisk({ limits: { workspaceBytes: 4 * MB } });
-    await writeFile(join(other, 'large'), Buffer.alloc(8 * MB, 1));
-    slot = await backend.acquire(RUN);
-    expect(await bash('head -c 1M /dev/zero > small')).toMatchObject({ success: true });
-    await bash('head -c 16M /dev/zero > more');
-    expect(await bash('echo even more > more2')).toMatchObject({ metadata: { failure: 'disk_full' } });
-    expect(await bash('rm more; echo fits > more2')).toMatchObject({ success: false });
-    expect(await bash('echo fits > more2')).toMatchObject({ success: true });
-  });
+    test('a restarted backend finds it again, and a capture says what changed in it', async () => {
+      const before = await backend.captureWorkspace(RUN);
+      await bash('echo changed > README.md');
+      expect(await backend.captureWorkspace(RUN, { since: before?.captureId })).toMatchObject({
+        isWhole: false,
+        changed: expect.arrayContaining([expect.objectContaining({ path: 'README.md', size: 8 })]),
+      });
+      await backend.stop();
+      backend = create();
+      await backend.start();
+      expect(await backend.listWorkspaces()).toEqual([RUN]);
+      expect(await backend.mountedAt(dir)).toEqual([RUN]);
+      slot = await backend.acquire(RUN);
+      expect((await bash('cat README.md')).output).toBe('changed\n');
+    });
 
-  test('a directory that leads through a link, or does not exist, is refused at start', async () => {
-    await backend.stop();
-    await symlink(dir, join(base, 'link'));
-    await expect(create({ mountable: [join(base, 'link')] }).start()).rejects.toThrow(
-      `name the directory ${dir}`,
-    );
-    await expect(create({ mountable: [join(base, 'none')] }).start()).rejects.toThrow('does not exist');
-  });
+    test.each([
+      [
+        'discarding',
+        async () => {
+          await backend.release(slot);
+          await backend.discard(RUN);
+        },
+      ],
+      ['resetting', () => backend.release(slot, { resetWorkspace: true })],
+      ['purging', () => backend.stop({ purge: true })],
+      [
+        'restoring',
+        async () => {
+          await backend.release(slot);
+          const snapshot = await backend.snapshotWorkspace(RUN);
+          await backend.restoreWorkspace(RUN, snapshot!);
+          slot = await backend.acquire(RUN);
+          await bash('rm README.md');
+        },
+      ],
+    ])('%s it leaves the directory alone', async (_, act) => {
+      await act();
+      expect(await readdir(dir)).toEqual(['README.md']);
+      expect(await readFile(join(dir, 'README.md'), 'utf8')).toBe('hello\n');
+    });
 
-  test('a directory that holds what no command may see is refused at start, whatever links lead there', async () => {
-    await backend.stop();
-    const [data, link] = [join(dir, 'data'), join(base, 'link')];
-    await mkdir(data);
-    await symlink(data, link);
-    const overlaps = `${dir} overlaps`;
-    await expect(create({ hiddenPaths: [link] }).start()).rejects.toThrow(overlaps);
-    await expect(create({ workspacesDir: join(link, 'workspaces') }).start()).rejects.toThrow(overlaps);
-    const inner = create({ hiddenPaths: [dir], mountable: [data] });
-    await expect(inner.start()).rejects.toThrow(`${data} overlaps`);
-  });
+    test('a backend that may not mount it any more does not find it', async () => {
+      await backend.stop();
+      backend = create({ mountable: [] });
+      await backend.start();
+      expect(await backend.openWorkspace(RUN)).toBeUndefined();
+      await expect(backend.mountDirectory(RUN, dir)).rejects.toThrow('may be mounted');
+      await backend.discard(RUN);
+      expect(await readdir(dir)).toEqual(['README.md']);
+    });
 
-  test.skipIf(!IS_ROOT)('a directory of a user that commands cannot be is refused at start', async () => {
-    await backend.stop();
-    await chown(dir, owner ? 0 : 12_345, 0);
-    await expect(create().start()).rejects.toThrow('Commands cannot work in');
+    test('clients write and delete files in it, also on another file system', async () => {
+      const other = await mountOnDisk();
+      const writer = await backend.openWriter(RUN);
+      const content = async function* () {
+        yield Buffer.from('from a client');
+      };
+      await writer?.write('docs/a.txt', content());
+      await writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' });
+      await expect(writer?.write('docs/b.txt', content(), { ifNoneMatch: '*' })).rejects.toMatchObject({
+        code: 'precondition_failed',
+      });
+      expect((await readdir(join(other, 'docs'))).sort()).toEqual(['a.txt', 'b.txt']);
+      expect(await readFile(join(other, 'docs/b.txt'), 'utf8')).toBe('from a client');
+      if (owner) expect(await lstat(join(other, 'docs/a.txt'))).toMatchObject(owner);
+      await mkdir(join(other, 'docs/deep/deeper'), { recursive: true });
+      await writer?.remove('docs', { recursive: true });
+      expect(await readdir(other)).toEqual([]);
+    });
+
+    test('deleting follows no link that takes the place of the directory meanwhile', async () => {
+      const [docs, outside] = [join(dir, 'docs'), join(base, 'outside')];
+      const names = Array.from({ length: 40 }, (_, i) => `file-${i}`);
+      for (const place of [docs, outside]) {
+        await mkdir(place);
+        await Promise.all(names.map((name) => writeFile(join(place, name), '')));
+      }
+      const removed = (await backend.openWriter(RUN))!.remove('docs', { recursive: true });
+      const isDone = removed.then(
+        () => true,
+        () => true,
+      );
+      // False before the first file is deleted, and again when all are.
+      const isHalfWay = () => existsSync(docs) && readdirSync(docs).length < names.length;
+      const swap = () => {
+        if (!isHalfWay()) return false;
+        renameSync(docs, join(dir, 'moved'));
+        symlinkSync(outside, docs);
+        return true;
+      };
+      while (!(await Promise.race([isDone, setImmediate(false)]))) {
+        try {
+          if (swap()) break;
+        } catch {
+          // It was deleted at this moment.
+        }
+      }
+      await isDone;
+      expect((await readdir(outside)).length).toBe(names.length);
+    });
+
+    test('only what is added counts against the limit of the workspace', async () => {
+      const MB = 1024 * 1024;
+      const other = await mountOnDisk({ limits: { workspaceBytes: 4 * MB } });
+      await writeFile(join(other, 'large'), Buffer.alloc(8 * MB, 1));
+      slot = await backend.acquire(RUN);
+      expect(await bash('head -c 1M /dev/zero > small')).toMatchObject({ success: true });
+      await bash('head -c 16M /dev/zero > more');
+      expect(await bash('echo even more > more2')).toMatchObject({ metadata: { failure: 'disk_full' } });
+      expect(await bash('rm more; echo fits > more2')).toMatchObject({ success: false });
+      expect(await bash('echo fits > more2')).toMatchObject({ success: true });
+    });
+
+    test('a directory that leads through a link, or does not exist, is refused at start', async () => {
+      await backend.stop();
+      await symlink(dir, join(base, 'link'));
+      await expect(create({ mountable: [join(base, 'link')] }).start()).rejects.toThrow(
+        `name the directory ${dir}`,
+      );
+      await expect(create({ mountable: [join(base, 'none')] }).start()).rejects.toThrow('does not exist');
+    });
+
+    test('a directory that holds what no command may see is refused at start, whatever links lead there', async () => {
+      await backend.stop();
+      const [data, link] = [join(dir, 'data'), join(base, 'link')];
+      await mkdir(data);
+      await symlink(data, link);
+      const overlaps = `${dir} overlaps`;
+      await expect(create({ hiddenPaths: [link] }).start()).rejects.toThrow(overlaps);
+      await expect(create({ workspacesDir: join(link, 'workspaces') }).start()).rejects.toThrow(overlaps);
+      const inner = create({ hiddenPaths: [dir], mountable: [data] });
+      await expect(inner.start()).rejects.toThrow(`${data} overlaps`);
+    });
+
+    test.skipIf(!IS_ROOT)('a directory of a user that commands cannot be is refused at start', async () => {
+      await backend.stop();
+      await chown(dir, owner ? 0 : 12_345, 0);
+      await expect(create().start()).rejects.toThrow('Commands cannot work in');
+    });
   });
 }

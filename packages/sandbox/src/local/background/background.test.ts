@@ -48,21 +48,25 @@ for (const isolation of KINDS) {
       return metadata.process?.id as string;
     }
 
-    test.each([
-      ['kill', (id: string) => call('process', { action: 'kill', id })],
+    const ends: [string, (id: string) => Promise<unknown>, string[]?][] = [
+      // With isolation the contract shows it (contract/processes.contract.ts).
+      ['kill', (id) => call('process', { action: 'kill', id }), isolation === 'none' ? [] : ['soak']],
       ['the release of the slot', () => backend.release(slot)],
       ['the stop of the backend', () => backend.stop()],
-    ])('nothing is left after %s, however it was started', async (_, end) => {
-      const seconds = uniqueSeconds();
-      const id = await start(
-        `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & ( ( sleep ${seconds} & ) & ); trap "" TERM; sleep ${seconds}`,
-      );
-      await expect.poll(() => processesWith(seconds).length).toBeGreaterThanOrEqual(4);
-      await end(id);
-      expect(processesWith(seconds)).toEqual([]);
-    });
+    ];
+    for (const [what, end, tags = []] of ends)
+      test(`nothing is left after ${what}, however it was started`, { tags }, async () => {
+        const seconds = uniqueSeconds();
+        const id = await start(
+          `setsid sleep ${seconds} & nohup sleep ${seconds} >/dev/null & ( ( sleep ${seconds} & ) & ); trap "" TERM; sleep ${seconds}`,
+        );
+        await expect.poll(() => processesWith(seconds).length).toBeGreaterThanOrEqual(4);
+        await end(id);
+        expect(processesWith(seconds)).toEqual([]);
+      });
 
-    test('they die with a server that is killed', async () => {
+    // ../killed-server.test.ts shows the same for a server with several slots.
+    test('they die with a server that is killed', { tags: ['soak'] }, async () => {
       const seconds = uniqueSeconds();
       const options = { workspacesDir, isolation };
       const server = startServer(options, `setsid sleep ${seconds} & sleep ${seconds}`);
