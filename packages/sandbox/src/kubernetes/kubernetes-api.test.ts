@@ -64,7 +64,7 @@ test('credentials that are refused are renewed once', async () => {
   expect(api.renewals).toEqual([false, true, false, true]);
 });
 
-test.each<[string, Answering]>([
+test.concurrent.each<[string, Answering]>([
   [
     'is too old by status',
     (_request, response) => say(response, 410, { message: 'too old resource version' }),

@@ -75,7 +75,11 @@ const limits: fc.Arbitrary<PoolLimits> = fc
     healthTimeoutS: 5,
   }));
 
-test('the rules of a pool hold whatever happens to it', async () => {
+const rules = 'the rules of a pool hold whatever happens to it';
+test(rules, () => expectRules(100), 120_000);
+test(`${rules}, more often`, { tags: ['soak'], timeout: 300_000 }, () => expectRules(1_000));
+
+async function expectRules(numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(limits, fc.array(action, { maxLength: 60, size: 'max' }), async (limits, actions) => {
       const world = new World(limits);
@@ -86,9 +90,9 @@ test('the rules of a pool hold whatever happens to it', async () => {
       }
       await world.end();
     }),
-    { numRuns: 300 },
+    { numRuns },
   );
-}, 120_000);
+}
 
 /** How long work takes that nobody ends. */
 const WORK_S = 20;

@@ -25,7 +25,7 @@ test('values arrive as they were sent, however the bytes are cut', async () => {
         expect(await read(chunks)).toEqual(values.map((value) => JSON.parse(JSON.stringify(value))));
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 60 },
   );
 });
 

@@ -138,30 +138,32 @@ test('a writer is ended even if another call finds the workspace full', async ()
   space.unwatch(watcher);
 });
 
-test.skipIf(!hasPython).each([
-  ['a descriptor, all at once', 'descriptor', 1],
-  ['a descriptor, little by little', 'descriptor', 50],
-  ['a socket, all at once', 'socket', 1],
-  ['a socket, little by little', 'socket', 50],
-] as const)(
-  `a deleted file counts that is held by %s${hasPython ? '' : ' (missing: python3)'}`,
-  async (_, held, times) => {
-    const { pid } = await holdDeletedFile(64 * 1024, held);
-    const { disk, space } = setUp({ isNew: false });
-    const ended: number[] = [];
-    const watcher = { pid, usedBefore: undefined, onOver: (bytes: number) => ended.push(bytes) };
-    space.watch(watcher);
-    // What was written before is not looked for.
-    await expect.poll(() => disk.measured).toBe(1);
-    for (let time = 0; time < times && ended.length === 0; time++) {
-      disk.free -= 1500 / times;
-      // Measured each time.
-      await space.usedIfOver(1000);
-    }
-    expect(ended[0]).toBeGreaterThan(1000);
-    space.unwatch(watcher);
-  },
-);
+for (const [how, held, times, tags] of [
+  ['a descriptor, all at once', 'descriptor', 1, ['soak']],
+  ['a descriptor, little by little', 'descriptor', 50, []],
+  ['a socket, all at once', 'socket', 1, []],
+  ['a socket, little by little', 'socket', 50, ['soak']],
+] as const)
+  test.skipIf(!hasPython)(
+    `a deleted file counts that is held by ${how}${hasPython ? '' : ' (missing: python3)'}`,
+    { tags: [...tags] },
+    async () => {
+      const { pid } = await holdDeletedFile(64 * 1024, held);
+      const { disk, space } = setUp({ isNew: false });
+      const ended: number[] = [];
+      const watcher = { pid, usedBefore: undefined, onOver: (bytes: number) => ended.push(bytes) };
+      space.watch(watcher);
+      // What was written before is not looked for.
+      await expect.poll(() => disk.measured).toBe(1);
+      for (let time = 0; time < times && ended.length === 0; time++) {
+        disk.free -= 1500 / times;
+        // Measured each time.
+        await space.usedIfOver(1000);
+      }
+      expect(ended[0]).toBeGreaterThan(1000);
+      space.unwatch(watcher);
+    },
+  );
 
 test('what began in a full workspace is ended when the workspace grows', async () => {
   const { space, write } = setUp();
