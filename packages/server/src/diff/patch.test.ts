@@ -235,7 +235,8 @@ describe('a patch has bounds, and says what it leaves out', () => {
     ).toBe(0);
   });
 
-  test('of bytes: the files beyond them are named as binary files', async () => {
+  // list-changes.test.ts shows the same bound.
+  test('of bytes: the files beyond them are named as binary files', { tags: ['soak'] }, async () => {
     const stored = await trees.write([{ path: 'x', content: Buffer.alloc(2 ** 21) }]);
     // All of them have the same bytes.
     const files = Array.from({ length: 130 }, (_, i) => `f${String(i).padStart(3, '0')}`);
@@ -319,12 +320,16 @@ const tree = fc.array(entry, { maxLength: 12 }).map((entries) => {
   return [...files.values()];
 });
 
-test.skipIf(!has('git'))('applied by git to one tree, the patch makes the other of it', async () => {
+const applies = 'applied by git to one tree, the patch makes the other of it';
+test.skipIf(!has('git'))(applies, () => applyToTrees(10));
+test.skipIf(!has('git'))(`${applies}, more often`, { tags: ['soak'] }, () => applyToTrees(100));
+
+async function applyToTrees(numRuns: number): Promise<void> {
   const [program, args] = APPLY[0]!;
   await fc.assert(
     fc.asyncProperty(tree, tree, async (before, after) => {
       expect(applied(program, args, before, await patchOf(before, after))).toEqual(expected(after));
     }),
-    { numRuns: 30 },
+    { numRuns },
   );
-});
+}

@@ -118,7 +118,7 @@ describe('any text', () => {
           }
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: 1_000 },
     );
   });
 
