@@ -3,19 +3,22 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRunId } from '@talaria/protocol';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkPeers } from '../../packages/server/src/cli/doctor/checks/peers.ts';
 import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
 import {
-  startPostgres,
-  type TestPostgres,
+  type SharedPostgres,
+  sharedPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { talaria } from '../cli/talaria.ts';
 import { Api } from '../support/api.ts';
@@ -30,12 +33,12 @@ const KEY = 'key-of-ada-0123456789';
 const KEYS = { API_SERVER_KEYS: `ada:${KEY},eve:key-of-eve-0123456789` };
 const HUGE_BYTES = 400_000_000;
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let model: ModelServer;
 const servers: RunningServer[] = [];
 
 beforeAll(async () => {
-  [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+  [postgres, model] = await Promise.all([sharedPostgres(), startModelServer()]);
 });
 afterAll(async () => {
   await model?.close();
@@ -319,17 +322,13 @@ describe('a server without workspaces', () => {
   }
 
   test('has its own id: a server on a copy of its data directory does not start', async () => {
-    const copy = new ServerProcess({
-      env: { ...KEYS, TALARIA_DATABASE_URL: database, TALARIA_ROLE: 'http' },
-    });
-    servers.push(copy);
-    copyFileSync(join(front.dataDir, 'server-id'), join(copy.dataDir, 'server-id'));
-    expect((await copy.startAndExit()).code).toBe(1);
-    expect(copy.errors).toContain(`The server at ${front.url} goes by the id of this one`);
-    // It looks for another server: it starts where the first one was, at the same address.
-    const { port } = new URL(front.url);
-    await front.kill();
-    await front.start({ API_SERVER_PORT: port });
+    const dataDir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
+    onTestFinished(() => rmSync(dataDir, { recursive: true }));
+    copyFileSync(join(front.dataDir, 'server-id'), join(dataDir, 'server-id'));
+    const env = { ...KEYS, TALARIA_DATABASE_URL: database, TALARIA_ROLE: 'http' };
+    await expect(HostedServer.start({ dataDir, env })).rejects.toThrow(
+      `The server at ${front.url} goes by the id of this one`,
+    );
   });
 
   test('names the others, and the one that has the files while it is away', async () => {
@@ -359,7 +358,8 @@ describe('a server without workspaces', () => {
         ),
       );
     }
-    await worker.start();
+    // A server looks for another one with its id: this one starts where it was, at the same address.
+    await worker.start({ API_SERVER_PORT: new URL(workerUrl).port });
     expect(await listed(front, runId)).toEqual(['huge', 'link', 'out']);
     await worker.kill('SIGTERM');
     const { message } = await errorOf(await artifacts(front, runId));
@@ -376,7 +376,7 @@ describe('a run that changed servers', () => {
     const url = await postgres.createDatabase();
     const front = await startHosted(url, { TALARIA_ROLE: 'http' });
     const worker = { TALARIA_ROLE: 'work', TALARIA_CHECKPOINTS: 'false' };
-    const first = await startServer(url, worker);
+    const first = await startHosted(url, worker);
     const wait = 'touch waiting; while :; do sleep 0.05; done';
     const steps = [
       { tools: [terminal('echo old > of-first')] },
@@ -389,17 +389,17 @@ describe('a run that changed servers', () => {
     const runId = await apiOf(front).create(script(steps));
     await waitFor('the first to wait', async () => (await listed(front, runId)).includes('waiting'));
     expect(await listed(front, runId)).toEqual(['of-first', 'waiting']);
-    await first.kill();
+    await first.stop();
 
-    const second = await startServer(url, worker);
+    const second = await startHosted(url, worker);
     await waitFor('the second to wait', async () => {
       const answer = await artifacts(front, runId);
       return answer.ok && (await listed(front, runId)).join() === 'of-second,waiting';
     });
     expect(existsSync(join(workspaceOf(first, runId), 'of-first'))).toBe(true);
 
-    await second.kill();
-    await first.start();
+    await second.stop();
+    await first.restart();
     const { frames } = await endsAs(apiOf(front), runId, 'run.completed');
     expect(ofKind(frames, 'run.resumed')).toMatchObject([{ workspace_lost: true }, { workspace_lost: true }]);
     expect(await listed(front, runId)).toEqual(['of-third']);

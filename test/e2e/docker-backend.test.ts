@@ -16,7 +16,7 @@ import { inTurn, play } from './played-run.ts';
 import { endsAs, ServerWithModel, terminal } from './server-with-model.ts';
 
 const reason = await whyNoDocker();
-/** Runs show what a kill leaves of containers, and other tests what slots are. */
+/** The first test shows that the parts fit together. What is special about Docker is in packages/sandbox/src/docker. */
 const SOAK = { tags: ['soak'] };
 const title = reason === undefined ? 'docker' : `docker (missing: ${reason})`;
 
@@ -80,24 +80,28 @@ describe.skipIf(reason !== undefined)(title, () => {
     });
   });
 
-  test('a run continues after kill -9 with its files, and the earlier containers are gone', async () => {
-    const steps = [
-      { tools: [terminal('echo kept > note; echo started > started; sleep 600')] },
-      { tools: [terminal('cat note')] },
-      { text: 'done' },
-    ];
-    const runId = await world.api.create(script(steps));
-    await waitFor('the command to run', async () => (await text(runId, 'started')) === 'started\n');
-    const before = (await listContainers(daemon)).map(({ Id }) => Id);
-    await world.server.kill();
-    await world.server.start();
-    const { frames } = await endsAs(world.api, runId, 'run.completed');
-    expect(frames.map(({ event }) => event)).toContainEqual(
-      expect.objectContaining({ event: 'tool.completed', preview: expect.stringContaining('kept') }),
-    );
-    const after = (await listContainers(daemon)).map(({ Id }) => Id);
-    expect(after.filter((id) => before.includes(id))).toEqual([]);
-  });
+  test(
+    'a run continues after kill -9 with its files, and the earlier containers are gone',
+    SOAK,
+    async () => {
+      const steps = [
+        { tools: [terminal('echo kept > note; echo started > started; sleep 600')] },
+        { tools: [terminal('cat note')] },
+        { text: 'done' },
+      ];
+      const runId = await world.api.create(script(steps));
+      await waitFor('the command to run', async () => (await text(runId, 'started')) === 'started\n');
+      const before = (await listContainers(daemon)).map(({ Id }) => Id);
+      await world.server.kill();
+      await world.server.start();
+      const { frames } = await endsAs(world.api, runId, 'run.completed');
+      expect(frames.map(({ event }) => event)).toContainEqual(
+        expect.objectContaining({ event: 'tool.completed', preview: expect.stringContaining('kept') }),
+      );
+      const after = (await listContainers(daemon)).map(({ Id }) => Id);
+      expect(after.filter((id) => before.includes(id))).toEqual([]);
+    },
+  );
 
   test(
     'slots of clients are in containers, and keep the files of their trajectory after kill -9',
@@ -127,7 +131,7 @@ describe.skipIf(reason !== undefined)(title, () => {
     },
   );
 
-  test('a server that cannot start its containers says why, and does not start', async () => {
+  test('a server that cannot start its containers says why, and does not start', SOAK, async () => {
     const server = new ServerProcess({
       program: FROM_SOURCE,
       env: { ...settings(), TALARIA_DOCKER_IMAGE: 'talaria-test:missing' },

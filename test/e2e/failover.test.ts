@@ -14,7 +14,10 @@ interface Health {
   readiness: { checks: { store: { status: string; last_error: { message: string } | null } } };
 }
 
-test('a run continues when a standby replaces the primary, in the same stream', async () => {
+// The journal's own test (packages/server/src/journal/postgres/failover.test.ts) shows the same without a server.
+test('a run continues when a standby replaces the primary, in the same stream', {
+  tags: ['soak'],
+}, async () => {
   await using resources = new AsyncDisposableStack();
   const model = resources.use(await startModelServer());
   const primary = await startPostgres();

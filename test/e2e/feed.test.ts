@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { isTerminalStatus, type Run } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
+import { sharedPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { FeedReader } from '../support/feed-reader.ts';
 import { HostedServer } from '../support/hosted-server.ts';
 import { script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
+import type { RunningServer, ServerOptions } from '../support/server-settings.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, ServerWithModel } from './server-with-model.ts';
 
@@ -59,10 +60,21 @@ test('a reader that reads nothing costs nobody anything, and one that comes back
   expect(new Set(again.frames.map(({ change }) => change.run.run_id))).toEqual(new Set(ids));
 });
 
-describe('with two servers on Postgres', () => {
-  test('the feed of one shows the run of the other, through the death of the other and its takeover', async () => {
+describe('with two servers on Postgres, the feed of one shows the run of the other', () => {
+  test('also when the other stops, and a third continues the run', () =>
+    followsTheRun(HostedServer.start, (working) => working.stop()));
+
+  // The reader hears of the same changes, but only when the lease is over.
+  test('also when the other is killed', { tags: ['soak'] }, () =>
+    followsTheRun(ServerProcess.start, (working) => working.kill()),
+  );
+
+  async function followsTheRun<Working extends RunningServer>(
+    startWorking: (options: ServerOptions) => Promise<Working>,
+    end: (working: Working) => Promise<unknown>,
+  ): Promise<void> {
     await using cleanup = new AsyncDisposableStack();
-    const [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+    const [postgres, model] = await Promise.all([sharedPostgres(), startModelServer()]);
     cleanup.defer(() => postgres.stop());
     cleanup.defer(() => model.close());
     const env = { TALARIA_DATABASE_URL: await postgres.createDatabase() };
@@ -70,7 +82,7 @@ describe('with two servers on Postgres', () => {
     const serving = cleanup.use(
       await HostedServer.start({ modelUrl: model.url, env: { ...env, TALARIA_ROLE: 'http' } }),
     );
-    const working = cleanup.use(await ServerProcess.start({ modelUrl: model.url, env }));
+    const working = cleanup.use(await startWorking({ modelUrl: model.url, env }));
     const api = new Api(serving.url);
     await using feed = await FeedReader.open(api);
 
@@ -80,11 +92,11 @@ describe('with two servers on Postgres', () => {
     const steps = [{ hang: 'mid' as const, chunks: ['half of it, ', 'and the rest'], times: 1 }];
     const cut = await api.create(script(steps));
     await feed.shows(cut, ({ status, last_seq }) => status === 'running' && last_seq !== undefined);
-    await working.kill();
+    await end(working);
     cleanup.use(await HostedServer.start({ modelUrl: model.url, env }));
     const last = await feed.shows(cut, isOver);
     const { data } = await api.list('?view=head');
     expect(last).toEqual(data.find(({ run_id }) => run_id === cut));
     expect(last.status).toBe('completed');
-  });
+  }
 });

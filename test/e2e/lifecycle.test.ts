@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, Api, type Frame } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
 import { processorWaits } from '../support/processor-waits.ts';
 import { ServerProcess } from '../support/server-process.ts';
@@ -25,6 +26,8 @@ import {
 
 /** For what comes after the limit: ending what ignores it, and closing. */
 const BOUND_MS = 8_000;
+/** Long enough to tell what waits for it from what is handed over at once. */
+const LIMIT_S = 60;
 
 async function terminate(server: ServerProcess) {
   const since = performance.now();
@@ -34,60 +37,44 @@ async function terminate(server: ServerProcess) {
   return { ...exit, tookMs, atMostMs: BOUND_MS + waits() };
 }
 
-describe.concurrent('stopping', () => {
-  test('a server started with `npm start` ends when npm is told to, and leaves no process behind', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
-    const root = fileURLToPath(new URL('../..', import.meta.url));
-    const env = { ...process.env, API_SERVER_PORT: '0', TALARIA_DATA_DIR: dataDir };
-    const npm = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [npm.stdout, npm.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-      });
-    }
-    // Whoever still holds the pipe is still running.
-    const closed = once(npm, 'close');
-    try {
-      const url = await waitFor('the server to listen', () => /listens on (\S+)/.exec(output)?.[1]);
-      const { body } = await new Api(url).get<{ pid: number }>('/health/detailed');
-      npm.kill('SIGTERM');
-      await waitFor('the server to hear of it', () => output.includes('SIGTERM'));
-      await closed;
-      expect(existsSync(`/proc/${body.pid}`)).toBe(false);
-    } finally {
-      npm.kill('SIGKILL');
-      for (const pid of processesWith(dataDir)) process.kill(Number(pid), 'SIGKILL');
-      rmSync(dataDir, { recursive: true, force: true });
-    }
-  });
-
-  test('an idle server ends at once, with exit code 0', async () => {
-    await using world = await ServerWithModel.startProcess();
-    const { code, tookMs, atMostMs } = await terminate(world.server);
-    expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(atMostMs);
-  });
-
-  test('a second signal ends it at once, and nothing is lost', async () => {
-    await using world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '60' });
-    const runId = await world.api.create(script([{ hang: 'before', times: 1, text: 'done' }]));
-    await world.model.waitForRequest(() => true);
-    process.kill(world.server.pid, 'SIGTERM');
-    await waitFor('the first signal to be taken', () => world.server.errors.includes('second signal'));
-    const { code, tookMs, atMostMs } = await terminate(world.server);
-    expect(code).toBe(143);
-    expect(tookMs).toBeLessThan(atMostMs);
-    await world.server.start();
-    expect((await endsAs(world.api, runId, 'run.completed')).output).toBe('done');
-  });
+// The tests below show the same of the server itself.
+test('a server started with `npm start` ends when npm is told to, and leaves no process behind', {
+  tags: ['soak'],
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const env = { ...process.env, API_SERVER_PORT: '0', TALARIA_DATA_DIR: dataDir };
+  const npm = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  // Whoever still holds the pipe is still running.
+  const closed = once(npm, 'close');
+  try {
+    const url = await waitFor('the server to listen', () => /listens on (\S+)/.exec(output)?.[1]);
+    const { body } = await new Api(url).get<{ pid: number }>('/health/detailed');
+    npm.kill('SIGTERM');
+    await waitFor('the server to hear of it', () => output.includes('SIGTERM'));
+    await closed;
+    expect(existsSync(`/proc/${body.pid}`)).toBe(false);
+  } finally {
+    npm.kill('SIGKILL');
+    for (const pid of processesWith(dataDir)) process.kill(Number(pid), 'SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
+  }
 });
 
+let world: ServerWithModel<ServerProcess>;
+beforeAll(async () => {
+  world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: String(LIMIT_S) });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
 describe('a server that is stopped', () => {
-  /** Long enough to tell what waits for it from what is handed over at once. */
-  const LIMIT_S = 60;
   const { command, marker } = markedSleep();
-  let world: ServerWithModel<ServerProcess>;
   /** Which run was in which state. */
   let runs: Record<'inTool' | 'inStep' | 'asking' | 'retrying' | 'answering' | 'stopped' | 'denied', string>;
   let request_id: string;
@@ -96,7 +83,6 @@ describe('a server that is stopped', () => {
   let watched: Frame[];
 
   beforeAll(async () => {
-    world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: String(LIMIT_S) });
     const { api, model, server } = world;
     const untilTold = 'touch begun; while [ ! -e go ]; do sleep 0.05; done; echo finished';
     const retryPrompt = script([
@@ -149,7 +135,6 @@ describe('a server that is stopped', () => {
     watched = (await open).frames;
     await server.start();
   });
-  afterAll(() => world[Symbol.asyncDispose]());
 
   test('accepts no run meanwhile, and everything else works', () => {
     const { refused, chat, detailed } = whileDraining;
@@ -193,13 +178,25 @@ describe('a server that is stopped', () => {
   });
 });
 
+// Its last start is the first one of the next tests, which need a short limit.
+test('a second signal ends the server at once, and nothing is lost', async () => {
+  const prompt = script([{ hang: 'before', times: 1, text: 'done' }]);
+  const runId = await world.api.create(prompt);
+  await world.model.waitForRequest(({ scriptId }) => prompt.includes(`id=${scriptId} `));
+  process.kill(world.server.pid, 'SIGTERM');
+  await waitFor('the first signal to be taken', () => world.server.errors.includes('second signal'));
+  const { code, tookMs, atMostMs } = await terminate(world.server);
+  expect(code).toBe(143);
+  expect(tookMs).toBeLessThan(atMostMs);
+  await world.server.start({ TALARIA_DRAIN_SECONDS: '1' });
+  expect((await endsAs(world.api, runId, 'run.completed')).output).toBe('done');
+});
+
 describe('at the limit', () => {
-  let world: ServerWithModel<ServerProcess>;
   let answering: { runId: string; before: Frame[] };
   let inTool: string;
 
   beforeAll(async () => {
-    world = await ServerWithModel.startProcess({ TALARIA_DRAIN_SECONDS: '1' });
     const { command, marker } = markedSleep();
     const runId = await world.api.create(
       script([{ hang: 'mid', chunks: ['false ', 'start'], times: 1 }, { text: 'unsaid' }]),
@@ -215,7 +212,6 @@ describe('at the limit', () => {
     expect(processesWith(marker)).toEqual([]);
     await world.server.start();
   });
-  afterAll(() => world[Symbol.asyncDispose]());
 
   test('a stuck run is handed over, and continues after the restart', async () => {
     const { output, frames } = await endsAs(world.api, answering.runId, 'run.completed');
@@ -233,33 +229,32 @@ describe('at the limit', () => {
   });
 });
 
+test('an idle server ends at once, with exit code 0', async () => {
+  const { code, tookMs, atMostMs } = await terminate(world.server);
+  expect(code).toBe(0);
+  expect(tookMs).toBeLessThan(atMostMs);
+});
+
+// How the command ends and what it prints is in packages/server/src/cli/serve.test.ts.
 describe('starting', () => {
   const cleanups: (() => void)[] = [];
   afterEach(() => {
     for (const cleanup of cleanups.splice(0)) cleanup();
   });
 
-  function oneLine(server: ServerProcess): string {
-    const lines = server.errors.trimEnd().split('\n');
-    expect(lines).toHaveLength(1);
-    expect(server.output).not.toContain('listens on');
-    return lines[0]!;
-  }
-
   test('on a taken port fails loudly and leaves the runs of its data untouched', async () => {
     await using world = await ServerWithModel.start();
     const runId = await world.api.create(script([{ hang: 'before' }]));
     await world.model.waitForRequest(() => true);
-    await world.server.stop();
 
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     cleanups.push(() => taken.close());
     const { port } = taken.address() as { port: number };
+    await world.server.stop();
     const requests = world.model.requests.length;
-    await using refused = new ServerProcess({ dataDir: world.server.dataDir, modelUrl: world.model.url });
-    expect((await refused.startAndExit({ API_SERVER_PORT: String(port) })).code).toBe(1);
-    expect(oneLine(refused)).toContain(`port ${port} is in use`);
+    const refused = world.server.restart({ API_SERVER_PORT: String(port) });
+    await expect(refused).rejects.toThrow(`address already in use 127.0.0.1:${port}`);
     expect(world.model.requests).toHaveLength(requests);
 
     await world.server.restart();
@@ -273,55 +268,62 @@ describe('starting', () => {
     await world.model.waitingAt('owner');
     await using second = new ServerProcess({ dataDir: world.server.dataDir, modelUrl: world.model.url });
     expect((await second.startAndExit()).code).toBe(1);
-    expect(oneLine(second)).toMatch(/in use by another server.*TALARIA_DATA_DIR/);
+    const lines = second.errors.trimEnd().split('\n');
+    expect(lines).toEqual([expect.stringMatching(/in use by another server.*TALARIA_DATA_DIR/)]);
+    expect(second.output).not.toContain('listens on');
     world.model.open('owner');
     const { frames } = await endsAs(world.api, runId, 'run.completed');
     expect(names(frames)).not.toContain('run.resumed');
   });
 
   test('on an unusable data directory fails loudly', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
-    cleanups.push(() => rmSync(dir, { recursive: true }));
+    const dir = temporaryDirectory();
     writeFileSync(join(dir, 'file'), '');
     // Permissions do not stop root, which the tests may run as; a file in the way stops everybody.
     const dataDir = join(dir, 'file', 'data');
-    await using server = new ServerProcess({ dataDir });
-    expect((await server.startAndExit()).code).toBe(1);
-    expect(oneLine(server)).toContain(dataDir);
+    await expect(HostedServer.start({ dataDir })).rejects.toThrow(dataDir);
   });
 
   test('with a file that is not a database fails loudly', async () => {
-    await using server = new ServerProcess();
-    const file = join(server.dataDir, 'talaria.db');
+    const dataDir = temporaryDirectory();
+    const file = join(dataDir, 'talaria.db');
     writeFileSync(file, 'this is no database, but a letter to its finder'.repeat(100));
     const before = readFileSync(file);
-    expect((await server.startAndExit()).code).toBe(1);
-    expect(oneLine(server)).toContain('not a database');
+    await expect(HostedServer.start({ dataDir })).rejects.toThrow('not a database');
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test.each([
-    ['of no known provider', { TALARIA_MODEL: 'mistral/large' }, /TALARIA_MODEL is 'mistral\/large'/],
-    ['without its key', { TALARIA_MODEL: 'anthropic/claude' }, /set ANTHROPIC_API_KEY/],
-  ])('with a model %s is a configuration error, and creates nothing', async (_, env, words) => {
-    const parent = mkdtempSync(join(tmpdir(), 'talaria-test-'));
-    cleanups.push(() => rmSync(parent, { recursive: true }));
-    const dataDir = join(parent, 'data');
+  test('with a model of no known provider is a configuration error, and creates nothing', async () => {
+    const dataDir = join(temporaryDirectory(), 'data');
     await using server = new ServerProcess({ dataDir });
-    expect((await server.startAndExit(env)).code).toBe(2);
+    expect((await server.startAndExit({ TALARIA_MODEL: 'mistral/large' })).code).toBe(2);
     expect(server.errors).toMatch(/^The configuration has a problem:\n {2}- /);
-    expect(server.errors).toMatch(words);
+    expect(server.errors).toMatch(/TALARIA_MODEL is 'mistral\/large'/);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('with a model without its key names the key, and creates nothing', async () => {
+    const dataDir = join(temporaryDirectory(), 'data');
+    const started = HostedServer.start({ dataDir, env: { TALARIA_MODEL: 'anthropic/claude' } });
+    await expect(started).rejects.toThrow(/set ANTHROPIC_API_KEY/);
     expect(existsSync(dataDir)).toBe(false);
   });
 
   test('on an address others can reach is refused without a key, and works with one', async () => {
-    await using server = new ServerProcess();
-    expect((await server.startAndExit({ API_SERVER_HOST: '0.0.0.0' })).code).not.toBe(0);
-    expect(server.errors).toContain('API_SERVER_KEY');
+    const open = { API_SERVER_HOST: '0.0.0.0' };
+    await expect(HostedServer.start({ dataDir: temporaryDirectory(), env: open })).rejects.toThrow(
+      'API_SERVER_KEY',
+    );
     const key = 'a-key-that-is-long-enough';
-    await server.start({ API_SERVER_HOST: '0.0.0.0', API_SERVER_KEY: key });
+    await using server = await HostedServer.start({ env: { ...open, API_SERVER_KEY: key } });
     const url = server.url.replace('0.0.0.0', '127.0.0.1');
     expect((await new Api(url).get('/v1/runs')).status).toBe(401);
     expect((await new Api(url, key).get('/v1/runs')).status).toBe(200);
   });
+
+  function temporaryDirectory(): string {
+    const dir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
+    cleanups.push(() => rmSync(dir, { recursive: true }));
+    return dir;
+  }
 });
