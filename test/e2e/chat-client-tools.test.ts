@@ -1,6 +1,7 @@
 /** Client functions in `/v1/chat/completions`, with OpenAI's own package: a request continues the waiting run. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { type ScriptedTool, script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ServerWithModel, terminal, waitForStatus } from './server-with-model.ts';
@@ -19,12 +20,17 @@ const tools: OpenAI.ChatCompletionTool[] = [
 const weather = (city: string): ScriptedTool => ({ name: 'get_weather', arguments: { city } });
 const model = 'any';
 
-let world: ServerWithModel;
+const KEY = 'a-key-of-the-tests';
+let world: ServerWithModel<HostedServer>;
 let client: OpenAI;
 
+/** For the server's present address. */
+const clientOf = ({ server }: ServerWithModel, defaultHeaders: Record<string, string> = {}) =>
+  new OpenAI({ baseURL: `${server.url}/v1`, apiKey: KEY, defaultHeaders });
+
 beforeAll(async () => {
-  world = await ServerWithModel.start();
-  client = new OpenAI({ baseURL: `${world.server.url}/v1`, apiKey: 'none' });
+  world = await ServerWithModel.start({ API_SERVER_KEY: KEY });
+  client = clientOf(world);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -196,20 +202,18 @@ describe('a completion that asks for tools of the client', () => {
   });
 
   test('is continued after a restart', async () => {
-    await using restarted = await ServerWithModel.start();
-    const of = () => new OpenAI({ baseURL: `${restarted.server.url}/v1`, apiKey: 'none' });
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
-    const { choices } = await of().chat.completions.create({ model, messages, tools });
-    await restarted.server.restart();
-    const next = answered(messages, choices[0]!.message, () => 'snow');
-    const { choices: last } = await of().chat.completions.create({ model, messages: next, tools });
-    expect(last[0]!.message.content).toBe('Snow.');
+    const { choice } = await ask(messages);
+    await world.server.restart();
+    client = clientOf(world);
+    const next = await ask(answered(messages, choice.message, () => 'snow'));
+    expect(next.choice.message.content).toBe('Snow.');
   });
 
   test('that is never continued ends at its timeout', async () => {
     await using hurried = await ServerWithModel.start({ TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS: '0.5' });
-    const of = new OpenAI({ baseURL: `${hurried.server.url}/v1`, apiKey: 'none' });
-    await of.chat.completions.create({ model, messages: prompting({ tools: [weather('Oslo')] }), tools });
+    const messages = prompting({ tools: [weather('Oslo')] });
+    await clientOf(hurried).chat.completions.create({ model, messages, tools });
     const run = await waitFor('the run', async () => (await hurried.api.list()).data[0]);
     expect(await waitForStatus(hurried.api, run.run_id, 'failed')).toMatchObject({
       error_code: 'client_tool_timeout',
@@ -246,27 +250,15 @@ describe('functions by their older name', () => {
 });
 
 describe('in a session', () => {
-  const KEY = 'a-key-of-the-tests';
-  let keyed: ServerWithModel;
-  beforeAll(async () => {
-    keyed = await ServerWithModel.start({ API_SERVER_KEY: KEY });
-  });
-  afterAll(() => keyed[Symbol.asyncDispose]());
-
-  const inSession = (session: string) =>
-    new OpenAI({
-      baseURL: `${keyed.server.url}/v1`,
-      apiKey: KEY,
-      defaultHeaders: { 'x-hermes-session-id': session },
-    }).chat.completions;
+  const inSession = (session: string) => clientOf(world, { 'x-hermes-session-id': session }).chat.completions;
 
   test('another message stops the run that waits for outputs, and is answered at once', async () => {
     const chat = inSession('abandoned');
     await chat.create({ model, messages: prompting({ tools: [weather('Oslo')] }), tools });
-    const [waiting] = (await keyed.api.list()).data;
+    const [waiting] = (await world.api.list()).data;
     const { choices } = await chat.create({ model, messages: prompting({ text: 'Never mind.' }) });
     expect(choices[0]!.message.content).toBe('Never mind.');
-    expect(await keyed.api.run(waiting!.run_id)).toMatchObject({ status: 'cancelled' });
+    expect(await world.api.run(waiting!.run_id)).toMatchObject({ status: 'cancelled' });
   });
 
   test('the same message again, under its key, does not count as another one', async () => {
@@ -280,27 +272,27 @@ describe('in a session', () => {
   });
 
   test('a run of /v1/runs keeps waiting: somebody else may answer its calls', async () => {
-    const runId = await keyed.api.create(script([{ tools: [weather('Oslo')] }, { text: 'ok' }]), {
+    const runId = await world.api.create(script([{ tools: [weather('Oslo')] }, { text: 'ok' }]), {
       session_id: 'served',
       tools,
     });
-    const { pending_calls } = await waitForStatus(keyed.api, runId, 'waiting_for_tool');
+    const { pending_calls } = await waitForStatus(world.api, runId, 'waiting_for_tool');
     const next = inSession('served').create({ model, messages: prompting({ text: 'Next.' }) });
-    await waitFor('the next run', async () => (await keyed.api.list()).data[0]!.run_id !== runId);
+    await waitFor('the next run', async () => (await world.api.list()).data[0]!.run_id !== runId);
     const outputs = [{ tool_call_id: pending_calls![0]!.tool_call_id, output: 'snow' }];
-    expect(await keyed.api.post(`/v1/runs/${runId}/tool_outputs`, { outputs })).toMatchObject({
+    expect(await world.api.post(`/v1/runs/${runId}/tool_outputs`, { outputs })).toMatchObject({
       status: 200,
     });
     expect((await next).choices[0]!.message.content).toBe('Next.');
-    expect(await keyed.api.run(runId)).toMatchObject({ status: 'completed' });
+    expect(await world.api.run(runId)).toMatchObject({ status: 'completed' });
   });
 
   test('outputs that come too late for their run go to the next one', async () => {
     const chat = inSession('late');
     const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
     const { choices } = await chat.create({ model, messages, tools });
-    const [waiting] = (await keyed.api.list()).data;
-    await keyed.api.post(`/v1/runs/${waiting!.run_id}/stop`);
+    const [waiting] = (await world.api.list()).data;
+    await world.api.post(`/v1/runs/${waiting!.run_id}/stop`);
     const next = answered(messages, choices[0]!.message, () => 'snow');
     expect((await chat.create({ model, messages: next, tools })).choices[0]!.message.content).toBe('Snow.');
   });

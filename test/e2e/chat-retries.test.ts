@@ -2,13 +2,17 @@
  * One answer to one question: a chat completion that is requested again, beside the first, after it, after a restart.
  */
 import type { ChatCompletion } from '@talaria/protocol';
-import { expect, test } from 'vitest';
-import type { Answer, Api } from '../support/api.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, Api } from '../support/api.ts';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
 import { postStream } from '../support/posted-stream.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { describeRestart } from './one-restart.ts';
 import { endsAs, ServerWithModel, terminal, waitForStatus } from './server-with-model.ts';
+
+const KEYS = ['ten', 'before', 'waiting', 'back'] as const;
+const keyOf = (name: (typeof KEYS)[number]) => `key-of-${name}-0123456789`;
 
 const PATH = '/v1/chat/completions';
 const HEADERS = { 'idempotency-key': 'one-answer' };
@@ -44,15 +48,38 @@ async function expectOneAnswer(world: World, answers: Answer<ChatCompletion>[], 
   }
 }
 
+let server: ServerWithModel<HostedServer>;
+beforeAll(async () => {
+  server = await ServerWithModel.start({
+    API_SERVER_KEYS: KEYS.map((name) => `${name}:${keyOf(name)}`).join(','),
+    TALARIA_INLINE_GRACE_SECONDS: '0',
+  });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** With a key that no other test has. */
+function withKey(name: (typeof KEYS)[number]) {
+  return {
+    model: server.model,
+    get api(): Api {
+      return new Api(server.server.url, keyOf(name));
+    },
+  };
+}
+
+/** What the model was asked of this prompt. */
+const requestsOf = (prompt: string) =>
+  server.model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `));
+
 test('ten at once and one later are one run', async () => {
-  await using world = await ServerWithModel.start();
-  const prompt = script([{ gate: 'held', text: 'for all' }]);
+  const world = withKey('ten');
+  const prompt = script([{ gate: 'ten', text: 'for all' }]);
   const asked = Array.from({ length: 10 }, () => asking(world)(prompt));
-  await world.model.waitingAt('held');
-  world.model.open('held');
+  await world.model.waitingAt('ten');
+  world.model.open('ten');
   const answers = await Promise.all(asked);
   await expectOneAnswer(world, [...answers, await asking(world)(prompt)], 'for all');
-  expect(world.model.requests).toHaveLength(1);
+  expect(requestsOf(prompt)).toHaveLength(1);
 });
 
 describeRestart('after a kill', { env: { TALARIA_INLINE_GRACE_SECONDS: '0' } }, (test) => {
@@ -112,27 +139,27 @@ describeRestart('after a kill', { env: { TALARIA_INLINE_GRACE_SECONDS: '0' } }, 
   }
 });
 
-const SHORT_DRAIN = { TALARIA_INLINE_GRACE_SECONDS: '0', TALARIA_DRAIN_SECONDS: '0.1' };
-
-describeRestart('after a shutdown', { signal: 'SIGTERM', env: SHORT_DRAIN }, (test) => {
-  test('the answer is the same as before', async (world) => {
+describe('after a shutdown', () => {
+  test('the answer is the same as before', async () => {
+    const world = withKey('before');
     const prompt = script([{ text: 'as before' }]);
     const before = await asking(world)(prompt);
-    await world.restart();
+    await server.server.restart();
     await expectOneAnswer(world, [before, await asking(world)(prompt)], 'as before');
-    expect(world.model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `))).toHaveLength(1);
+    expect(requestsOf(prompt)).toHaveLength(1);
   });
 
-  test('a client that waited knows which run continues, and a retry gets the answer', async (world) => {
-    const prompt = script([{ gate: 'held', text: 'later' }]);
+  test('a client that waited knows which run continues, and a retry gets the answer', async () => {
+    const world = withKey('waiting');
+    const prompt = script([{ gate: 'later', text: 'later' }]);
     const keyed = asking(world)(prompt);
-    await world.model.waitingAt('held');
+    await world.model.waitingAt('later');
     const { run_id } = await onlyRun(world);
-    const other = script([{ gate: 'held', text: 'unwanted' }]);
+    const other = script([{ gate: 'later', text: 'unwanted' }]);
     const unkeyed = world.api.post<object>(PATH, bodyOf(other));
     const streamed = postStream(world.api, PATH, bodyOf(other, { stream: true }));
     await waitFor('three runs', async () => (await world.api.list('?status=running')).data.length === 3);
-    await world.restart();
+    await server.server.restart();
 
     const draining = { error: { code: 'gateway_draining', message: expect.stringContaining('continues') } };
     const [one, two, three] = await Promise.all([keyed, unkeyed, streamed]);
@@ -146,7 +173,7 @@ describeRestart('after a shutdown', { signal: 'SIGTERM', env: SHORT_DRAIN }, (te
     expect(three.clean).toBe(true);
 
     const again = asking(world)(prompt);
-    world.model.open('held');
+    world.model.open('later');
     expect((await again).body.choices[0]!.message.content).toBe('later');
     for (const run of (await world.api.list()).data) await endsAs(world.api, run.run_id, 'run.completed');
     expect((await world.api.list()).data).toHaveLength(3);
@@ -154,8 +181,9 @@ describeRestart('after a shutdown', { signal: 'SIGTERM', env: SHORT_DRAIN }, (te
 });
 
 test('a client that comes back within the grace keeps its run', async () => {
-  await using world = await ServerWithModel.start({ TALARIA_INLINE_GRACE_SECONDS: '1' });
-  const prompt = script([{ gate: 'held', text: 'still here' }]);
+  await server.server.restart({ TALARIA_INLINE_GRACE_SECONDS: '1' });
+  const world = withKey('back');
+  const prompt = script([{ gate: 'back', text: 'still here' }]);
   const body = bodyOf(prompt, { stream: true });
   // Both leave at once; the first is back before the second leaves, whose run is stopped later.
   const leave = { headers: HEADERS, until: () => true };
@@ -169,7 +197,7 @@ test('a client that comes back within the grace keeps its run', async () => {
   });
   const left = await postStream(world.api, PATH, body, { until: () => true });
   await endsAs(world.api, left.headers.get('x-talaria-run-id')!, 'run.cancelled');
-  world.model.open('held');
+  world.model.open('back');
   const { frames, headers } = await back;
   expect(frames.at(-1)!.data).toBe('[DONE]');
   expect(await world.api.run(headers.get('x-talaria-run-id')!)).toMatchObject({ status: 'completed' });

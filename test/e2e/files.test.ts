@@ -7,8 +7,8 @@ import OpenAI, { NotFoundError, toFile } from 'openai';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  startPostgres,
-  type TestPostgres,
+  type SharedPostgres,
+  sharedPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { errorOf } from '../support/error-of.ts';
@@ -17,9 +17,9 @@ import { waitFor } from '../support/wait-for.ts';
 
 const KEY = 'sk-files-0001';
 const LIMITS = {
-  TALARIA_MAX_FILE_BYTES: '5000000',
+  TALARIA_MAX_FILE_BYTES: '2000000',
   TALARIA_MAX_FILES_PER_KEY: '4',
-  TALARIA_MAX_FILE_BYTES_PER_KEY: '12000000',
+  TALARIA_MAX_FILE_BYTES_PER_KEY: '4800000',
 };
 
 function blobFiles({ dataDir }: HostedServer): string[] {
@@ -78,14 +78,14 @@ describe('one server', () => {
   });
 
   test('a file that is too large is refused, whether its size is known or not, and leaves nothing', async () => {
-    const large = await toFile(Buffer.alloc(5_000_001), 'large.bin');
+    const large = await toFile(Buffer.alloc(2_000_001), 'large.bin');
     const known = await errorOf(client.files.create({ file: large, purpose: 'user_data' }));
     expect(known).toMatchObject({
       status: 413,
       code: 'file_too_large',
-      message: expect.stringContaining('5000000'),
+      message: expect.stringContaining('2000000'),
     });
-    const declared = await toFile(Buffer.alloc(6_000_000), 'larger.bin');
+    const declared = await toFile(Buffer.alloc(2_400_000), 'larger.bin');
     expect(await errorOf(client.files.create({ file: declared, purpose: 'user_data' }))).toMatchObject({
       code: 'file_too_large',
     });
@@ -100,7 +100,7 @@ describe('one server', () => {
       { error: { code: 'file_too_large' } },
     ]);
     const exact = await client.files.create({
-      file: await toFile(Buffer.alloc(5_000_000), 'exact.bin'),
+      file: await toFile(Buffer.alloc(2_000_000), 'exact.bin'),
       purpose: 'user_data',
     });
     await client.files.delete(exact.id);
@@ -110,19 +110,19 @@ describe('one server', () => {
   test('a key has as much as it may have, also of files that are on their way', async () => {
     const put = (size: number) =>
       toFile(Buffer.alloc(size), 'a.bin').then((file) => client.files.create({ file, purpose: 'user_data' }));
-    await put(4_000_000);
-    await put(4_000_000);
+    await put(1_600_000);
+    await put(1_600_000);
     const quota = { status: 413, code: 'file_quota_exceeded' };
-    expect(await errorOf(put(4_500_000))).toMatchObject(quota);
+    expect(await errorOf(put(1_800_000))).toMatchObject(quota);
     // Both have room alone, but not together.
-    const both = await Promise.allSettled([put(2_500_000), put(2_500_000)]);
+    const both = await Promise.allSettled([put(1_000_000), put(1_000_000)]);
     const refused = both.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     expect(refused).toHaveLength(1);
     expect(refused[0]!.reason).toMatchObject(quota);
     await put(1);
     expect(await errorOf(put(1))).toMatchObject({ ...quota, message: expect.stringContaining('may have 4') });
     await removeAll();
-    await put(4_500_000);
+    await put(1_800_000);
     await removeAll();
     await waitFor('no bytes on the disk', () => blobFiles(server).length === 0);
   });
@@ -166,12 +166,12 @@ async function* formWith(bytes: AsyncIterable<Uint8Array>) {
 }
 
 describe('two servers on Postgres', () => {
-  let postgres: TestPostgres;
+  let postgres: SharedPostgres;
   let url: string;
   let servers: HostedServer[];
 
   beforeAll(async () => {
-    postgres = await startPostgres();
+    postgres = await sharedPostgres();
     url = await postgres.createDatabase();
     const env = { TALARIA_DATABASE_URL: url, API_SERVER_KEY: KEY };
     servers = await Promise.all([1, 2].map(() => HostedServer.start({ env })));

@@ -9,7 +9,7 @@ import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.t
 
 let world: ServerWithModel;
 beforeAll(async () => {
-  world = await ServerWithModel.start();
+  world = await ServerWithModel.start({ TALARIA_CHECKPOINT_MAX_BYTES: '100000' });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -138,15 +138,14 @@ describe('a fork', () => {
   });
 
   test('is refused where the files were not kept', async () => {
-    await using server = await ServerWithModel.start({ TALARIA_CHECKPOINT_MAX_BYTES: '4096' });
-    const large = 'head -c 5000 /dev/urandom > large';
-    const runId = await server.api.create(
+    const large = 'head -c 120000 /dev/urandom > large';
+    const runId = await world.api.create(
       script([{ tools: [terminal('echo small > small')] }, { tools: [terminal(large)] }, { text: 'done' }]),
     );
-    const { frames } = await endsAs(server.api, runId, 'run.completed');
+    const { frames } = await endsAs(world.api, runId, 'run.completed');
     const [made] = frames.filter(({ event }) => event.event === 'tool.completed');
-    expect(await found(server.api, runId, Number(made!.id), 'ls')).toBe('small\n');
-    expect(await server.api.post(`/v1/runs/${runId}/fork`, { input: 'x' })).toMatchObject({
+    expect(await found(world.api, runId, Number(made!.id), 'ls')).toBe('small\n');
+    expect(await world.api.post(`/v1/runs/${runId}/fork`, { input: 'x' })).toMatchObject({
       status: 409,
       body: { error: { code: 'checkpoint_gone' } },
     });

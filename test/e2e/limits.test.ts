@@ -6,7 +6,7 @@ import { processorWaits } from '../support/processor-waits.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { endsAs, markedSleep, processesWith, ServerWithModel, terminal } from './server-with-model.ts';
 
-const MAX_RUN_S = 3;
+const MAX_RUN_S = 2;
 /** The grace period for what ignores its abort. */
 const SLACK_S = 5;
 
