@@ -31,8 +31,8 @@ async function bytesOf(response: { arrayBuffer(): Promise<ArrayBuffer> }): Promi
 }
 
 /** Bytes as a client sends them that does not know how many there will be. */
-async function* endless(pieces = 100_000) {
-  for (let i = 0; i < pieces; i++) yield Buffer.alloc(64 * 1024);
+async function* pieces(count: number) {
+  for (let i = 0; i < count; i++) yield Buffer.alloc(64 * 1024);
 }
 
 describe('one server', () => {
@@ -89,12 +89,18 @@ describe('one server', () => {
     expect(await errorOf(client.files.create({ file: declared, purpose: 'user_data' }))).toMatchObject({
       code: 'file_too_large',
     });
+    const answered = Promise.withResolvers<void>();
+    async function* tooMuch() {
+      yield* pieces(50);
+      await answered.promise;
+    }
     const response = await fetch(`${server.url}/v1/files`, {
       method: 'POST',
       headers: { authorization: `Bearer ${KEY}`, 'content-type': 'multipart/form-data; boundary=b' },
-      body: formWith(endless()) as never,
+      body: formWith(tooMuch()) as never,
       duplex: 'half',
     } as RequestInit);
+    answered.resolve();
     expect([response.status, await response.json()]).toMatchObject([
       413,
       { error: { code: 'file_too_large' } },
@@ -130,7 +136,7 @@ describe('one server', () => {
   test('a client that leaves half-way leaves no bytes', async () => {
     const leaving = new AbortController();
     async function* half() {
-      yield* endless(20);
+      yield* pieces(20);
       await waitFor('bytes on the disk', () => blobFiles(server).length === 1);
       leaving.abort();
       await new Promise(() => {});
