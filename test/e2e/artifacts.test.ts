@@ -92,7 +92,7 @@ test('files are deleted with their run', async () => {
 
 // The contract of backends has the same without HTTP, of every kind.
 const SWAPPED = 'a file that is swapped for a link while it is requested reveals nothing of the host';
-test(SWAPPED, () => requestSwapped(20));
+test(SWAPPED, () => requestSwapped(10));
 test(`${SWAPPED}, however often`, { tags: ['soak'] }, () => requestSwapped(200));
 
 async function requestSwapped(rounds: number): Promise<void> {
