@@ -2,6 +2,7 @@
 import type { PendingCall } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from '../support/api.ts';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { type ScriptedTool, script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { toldOf } from './played-run.ts';
@@ -44,8 +45,10 @@ async function load(): Promise<{ queued: number; leased: number }> {
 }
 
 describe('a run with tools of its client', () => {
+  let shared: ServerWithModel<HostedServer>;
   beforeAll(async () => {
-    world = await ServerWithModel.start();
+    shared = await ServerWithModel.start();
+    world = shared;
     api = world.api;
   });
   afterAll(() => world[Symbol.asyncDispose]());
@@ -229,6 +232,18 @@ describe('a run with tools of its client', () => {
     expect(ofKind(frames, 'tool.completed').at(-1)!.preview).toContain('running');
   });
 
+  // test/chaos/client-tools-survive-kill.test.ts shows the same of kill -9.
+  test('waits through a restart, and is answered after it', async () => {
+    const runId = await start(script([{ tools: [weather('Oslo')] }, { text: 'It snows' }]));
+    const [call] = await pending(runId);
+    await shared.server.restart();
+    api = world.api;
+    expect(await api.run(runId)).toMatchObject({ status: 'waiting_for_tool' });
+    await answer(runId, { tool_call_id: call!.tool_call_id, output: 'snow' });
+    const { frames } = await endsAs(api, runId, 'run.completed');
+    expect(ofKind(frames, 'tool.completed')).toHaveLength(1);
+  });
+
   test.each([
     ['tools that are no list', { tools: 'x' }, 'invalid_tools'],
     ['a tool without a name', { tools: [{ type: 'function', function: {} }] }, 'invalid_tools'],
@@ -263,21 +278,6 @@ describe('a run with tools of its client', () => {
 });
 
 describe('a waiting run', () => {
-  test('survives kill -9, and is answered after the restart', async () => {
-    await using restarted = await ServerWithModel.startProcess();
-    world = restarted;
-    api = world.api;
-    const runId = await start(script([{ tools: [weather('Oslo')] }, { text: 'It snows' }]));
-    const [call] = await pending(runId);
-    await restarted.server.kill();
-    await restarted.server.start();
-    api = world.api;
-    expect(await api.run(runId)).toMatchObject({ status: 'waiting_for_tool' });
-    await answer(runId, { tool_call_id: call!.tool_call_id, output: 'snow' });
-    const { frames } = await endsAs(api, runId, 'run.completed');
-    expect(ofKind(frames, 'tool.completed')).toHaveLength(1);
-  });
-
   test('has a unique id for each call, even if the model repeats earlier ones', async () => {
     await using forgetful = await ServerWithModel.start({ TALARIA_CONTEXT_TOKENS: '12000' });
     world = forgetful;
