@@ -1,17 +1,13 @@
 /** An upload whose server is killed leaves a whole file or none, and no bytes that nobody needs. */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import type { FileList, StoredFile } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
-import type { BlobStore } from '../../packages/server/src/blobs/blob-store.ts';
 import { BlobSweep } from '../../packages/server/src/engine/blob-sweep.ts';
-import type { Journal } from '../../packages/server/src/journal/journal.ts';
-import { PostgresJournal } from '../../packages/server/src/journal/postgres/postgres-journal.ts';
-import { SqliteJournal } from '../../packages/server/src/journal/sqlite/sqlite-journal.ts';
 import { isConnectionLoss } from '../support/api.ts';
 import { newStore } from '../support/store.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
+import { openStore } from './open-store.ts';
 
 const BYTES = randomBytes(2_500_000);
 
@@ -63,7 +59,7 @@ async function contentOf(server: KillableServer, { id }: StoredFile): Promise<Bu
 
 /** The store of a server that is dead: swept as if a day had passed, how many blobs does it have? */
 async function blobsAfterSweep(server: KillableServer, settings: Record<string, string>): Promise<number> {
-  const { journal, blobs } = await openStore(server, settings);
+  const { journal, blobs } = await openStore(server.process.dataDir, settings);
   try {
     const problems: unknown[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (fields: object) => problems.push(fields) };
@@ -73,19 +69,6 @@ async function blobsAfterSweep(server: KillableServer, settings: Record<string, 
   } finally {
     await journal.close();
   }
-}
-
-async function openStore(
-  server: KillableServer,
-  { TALARIA_DATABASE_URL: url }: Record<string, string>,
-): Promise<{ journal: Journal; blobs: BlobStore }> {
-  if (url !== undefined) {
-    const journal = await PostgresJournal.open({ url });
-    return { journal, blobs: journal.blobs };
-  }
-  const path = join(server.process.dataDir, 'talaria.db');
-  const journal = await SqliteJournal.open({ path });
-  return { journal, blobs: journal.blobs };
 }
 
 async function startServer(moment?: Moment) {

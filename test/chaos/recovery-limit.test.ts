@@ -1,12 +1,20 @@
-/** A run that crashes the server does so a bounded number of times. */
+/**
+ * A run that crashes the server does so a bounded number of times. The soak tests let it crash the server. claim.contract.ts
+ * shows which run is claimed after how many crashes.
+ */
 import { isTerminalEvent } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
+import { newStore } from '../support/store.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
+import { openStore } from './open-store.ts';
 
 const SLOW = { timeout: 180_000 };
 const STARTS_MAX = 10;
+const DEATHS_MAX = 5;
 
 let model: ModelServer;
 beforeAll(async () => {
@@ -30,7 +38,7 @@ describe.concurrent('a run that kills the server at each attempt', () => {
 
     let deaths = 1;
     while (deaths < STARTS_MAX && (await diesOfItsRun(server, moment))) deaths += 1;
-    expect(deaths).toBe(5);
+    expect(deaths).toBe(DEATHS_MAX);
     const runId = await created;
     expect(await server.api.run(runId)).toMatchObject({ status: 'failed', error_code: 'recovery_limit' });
     await server.killAndStart();
@@ -44,7 +52,31 @@ describe.concurrent('a run that kills the server at each attempt', () => {
   }
 });
 
-test('a run that kills the server ends as failed, and does not fail the runs beside it', SLOW, async () => {
+test('a run whose workers died five times ends as failed, and the runs beside it continue', async () => {
+  const store = await newStore();
+  await using server = await HostedServer.start({ modelUrl: model.url, env: store });
+  const runs: string[] = [];
+  for (const gate of ['fatal', 'harmless']) {
+    runs.push(await new Api(server.url).create(script([{ gate, text: `By ${gate}.` }])));
+    await model.waitingAt(gate);
+  }
+  await server.restart({}, async () => {
+    const { journal } = await openStore(server.dataDir, store);
+    // Leases that end at once are those of workers that die at once.
+    for (let deaths = 0; deaths < DEATHS_MAX; deaths += 1) await journal.claim('a worker that dies', 0, 10);
+    await journal.close();
+  });
+  const api = new Api(server.url);
+  expect(await api.finish(runs[0]!)).toMatchObject({ event: 'run.failed', error_code: 'recovery_limit' });
+  expect(await api.run(runs[0]!)).toMatchObject({ status: 'failed', error_code: 'recovery_limit' });
+  model.open('harmless');
+  expect(await api.finish(runs[1]!)).toMatchObject({ event: 'run.completed', output: 'By harmless.' });
+});
+
+test('a run that kills the server ends as failed, and does not fail the runs beside it', {
+  ...SLOW,
+  tags: ['soak'],
+}, async () => {
   await using server = new KillableServer({ modelUrl: model.url });
   const prompts = ['older', 'killer', 'younger'].map((gate) => script([{ gate, text: `By ${gate}.` }]));
   const [older, killer, younger] = prompts.map((prompt) => {

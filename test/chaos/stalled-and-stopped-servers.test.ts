@@ -1,4 +1,7 @@
-/** A server that stalls, or is shut down normally, loses as little as one that is killed. */
+/**
+ * A server that stalls, or is shut down normally, loses as little as one that is killed. e2e/lifecycle.test.ts and
+ * e2e/rolling-restart.test.ts show the shutdown in short.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { markedSleep, processesWith, terminal } from '../e2e/server-with-model.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
@@ -17,12 +20,12 @@ afterAll(() => model.close());
 test('a server that stalls for longer than its leases keeps its runs and repeats nothing', SLOW, async () => {
   await using server = new KillableServer({ modelUrl: model.url, env: { TALARIA_LEASE_SECONDS: '1' } });
   await server.start();
-  const steps = [{ tools: [terminal('echo mark >> marks; sleep 2')] }, { text: 'Still here.' }];
+  const steps = [{ tools: [terminal('echo mark >> marks; sleep 1')] }, { text: 'Still here.' }];
   const runId = await server.create(script(steps));
   await waitFor('the tool to run', () => marksOf(server, runId).length > 0);
   process.kill(server.process.pid, 'SIGSTOP');
   const stoppedAt = Date.now();
-  await waitFor('the leases to end', () => Date.now() > stoppedAt + 3_000);
+  await waitFor('the leases to end', () => Date.now() > stoppedAt + 1_500);
   process.kill(server.process.pid, 'SIGCONT');
   expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Still here.' });
   const events = (await server.api.stream(runId)).frames.map(({ event }) => event);
@@ -31,10 +34,9 @@ test('a server that stalls for longer than its leases keeps its runs and repeats
   expect(marksOf(server, runId)).toEqual(['mark']);
 });
 
-describe.concurrent('a server that is told to stop', () => {
+describe.concurrent('a server that is told to stop', { tags: ['soak'] }, () => {
   const title = '%f into a run lets its tools end, and the next one continues it';
-  test.each([0.5])(title, SLOW, isContinued);
-  test.each([0.2, 0.8])(title, { ...SLOW, tags: ['soak'] }, isContinued);
+  test.each([0.2, 0.5, 0.8])(title, SLOW, isContinued);
 
   async function isContinued(part: number): Promise<void> {
     await using server = new KillableServer({ modelUrl: model.url });
