@@ -106,7 +106,7 @@ test(
   () => waitWithoutWorker(SOME, { TALARIA_MAX_CONCURRENT_RUNS: `${WORKERS}` }),
 );
 
-test(`${MANY} runs that wait hold no worker either`, { timeout: TEST_LIMIT_MS, tags: ['soak'] }, () =>
+test(`${MANY} runs that wait hold no worker either`, { timeout: 600_000, tags: ['soak'] }, () =>
   waitWithoutWorker(MANY),
 );
 

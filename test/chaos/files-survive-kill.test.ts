@@ -79,7 +79,28 @@ async function startServer(moment?: Moment) {
 }
 
 describe.concurrent('a server that is killed', () => {
-  test('at any point of uploads and of a deletion has whole files only, and removes all other bytes', async () => {
+  test('during uploads and a deletion has whole files only, and removes all other bytes', async () => {
+    const { server, settings } = await startServer('blob.after-whole');
+    await using _ = server;
+    await died(upload(server));
+    await server.diesByItself('blob.after-whole');
+
+    // The client tries again.
+    await server.start('file.after-delete');
+    expect(await filesOf(server)).toEqual([]);
+    const [kept, deleted] = [await upload(server), await upload(server)];
+    await died(server.api.request('DELETE', `/v1/files/${deleted.id}`));
+    await server.diesByItself('file.after-delete');
+
+    await server.start();
+    expect((await filesOf(server)).map(({ id }) => id)).toEqual([kept.id]);
+    expect((await server.api.get(`/v1/files/${deleted.id}`)).status).toBe(404);
+    expect((await contentOf(server, kept)).equals(BYTES)).toBe(true);
+    await died(uploadAndKill(server));
+    expect(await blobsAfterSweep(server, settings)).toBe(1);
+  });
+
+  test('at any point of uploads and of a deletion does so', { tags: ['soak'] }, async () => {
     const { server, settings } = await startServer('blob.before-whole');
     await using _ = server;
     await died(upload(server));

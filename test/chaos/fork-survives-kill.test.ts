@@ -3,8 +3,10 @@
  * conversation that it has inherited, and makes no call of the other run again. It needs nothing of that run, which may be
  * evicted meanwhile.
  */
-import type { ForkRunRequest, RunCreated, SessionMessageList } from '@talaria/protocol';
+import type { RunCreated, SessionMessageList } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Api } from '../support/api.ts';
+import { HostedServer } from '../support/hosted-server.ts';
 import { type ModelServer, type Step, script, startModelServer } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
 import { newStore } from '../support/store.ts';
@@ -26,10 +28,11 @@ const STEPS: Step[] = [
   { text: 'Done.' },
 ];
 
-/** One of the request, and then one of the work on the fork. The soak tests have more of both. */
-const MOMENTS: [Moment, Moment] = ['journal.after-commit', 'tool.after-effect'];
+/** One of the request, which is the third run here, and then one of the work on the fork. The soak tests have more of both. */
+const MOMENTS: Moment[] = ['run.after-create@3', 'tool.after-effect'];
 const MORE_MOMENTS: Moment[] = [
   'journal.before-commit',
+  'journal.after-commit',
   'run.after-create',
   'run.after-claim',
   'run.before-terminal',
@@ -49,8 +52,13 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
+interface Source {
+  prompt: string;
+  runId: string;
+}
+
 /** A run in a session that has an earlier turn. */
-async function failedRun({ api }: KillableServer): Promise<{ prompt: string; runId: string }> {
+async function failedRun({ api }: KillableServer): Promise<Source> {
   await api.finish(await api.create(script([{ text: 'Hello.' }]), { session_id: SESSION }));
   const prompt = script(STEPS);
   const runId = await api.create(prompt, { session_id: SESSION });
@@ -59,10 +67,10 @@ async function failedRun({ api }: KillableServer): Promise<{ prompt: string; run
 }
 
 /** Asks for a fork like a careful client: with a key, again until there is an answer. */
-function fork(server: KillableServer, runId: string, params: ForkRunRequest = {}): Promise<string> {
+function fork(server: KillableServer, runId: string): Promise<string> {
   return server.untilAnswered(async (api) => {
     const headers = { 'idempotency-key': 'the-only-fork' };
-    const { status, body } = await api.post<RunCreated>(`/v1/runs/${runId}/fork`, params, headers);
+    const { status, body } = await api.post<RunCreated>(`/v1/runs/${runId}/fork`, {}, headers);
     expect(status).toBe(202);
     return body.run_id;
   });
@@ -75,7 +83,7 @@ function lastAsked(prompt: string): string[] {
   return last.body.messages.slice(1).map(textOf);
 }
 
-async function expectWhole(server: KillableServer, source: { prompt: string; runId: string }, runId: string) {
+async function expectWhole(server: KillableServer, source: Source, runId: string) {
   const { api } = server;
   expect(await api.run(runId)).toMatchObject({
     status: 'completed',
@@ -106,53 +114,60 @@ async function expectWhole(server: KillableServer, source: { prompt: string; run
   }
 }
 
-async function survives(first: Moment, ...others: Moment[]): Promise<void> {
-  await using server = new KillableServer({ modelUrl: model.url });
-  await server.start();
-  const source = await failedRun(server);
-  await server.killAndStart(first);
+/** The server dies at each of these moments in turn. */
+async function survives(server: KillableServer, source: Source, moments: readonly Moment[]): Promise<void> {
   const forking = fork(server, source.runId);
-  await server.diesByItself(first);
-  for (const moment of others) {
-    await server.start(moment);
+  for (const [i, moment] of moments.entries()) {
     await server.diesByItself(moment);
+    await server.start(moments[i + 1]);
   }
-  await server.start();
   const runId = await forking;
   await server.follow(runId);
   await expectWhole(server, source, runId);
 }
 
 describe('a fork', () => {
-  test.each([MOMENTS])('that the server dies of at %s and at %s is there once, and complete', SLOW, survives);
+  test(
+    `that the server dies of at ${MOMENTS.join(' and at ')} is there once, and complete`,
+    SLOW,
+    async () => {
+      await using server = new KillableServer({ modelUrl: model.url });
+      await server.start(MOMENTS[0]);
+      await survives(server, await failedRun(server), MOMENTS);
+    },
+  );
 
   test.each(MORE_MOMENTS)(
     'that the server dies of at %s is there once, and complete',
     { ...SLOW, tags: ['soak'] },
-    (moment) => survives(moment),
+    async (moment) => {
+      await using server = new KillableServer({ modelUrl: model.url });
+      await server.start();
+      const source = await failedRun(server);
+      await server.killAndStart(moment);
+      await survives(server, source, [moment]);
+    },
   );
 
-  test('continues after a kill when the run that it comes from is gone', SLOW, async () => {
-    const store = { ...(await newStore()), TALARIA_RUN_RETENTION_SECONDS: '0.1' };
-    await using server = new KillableServer({ modelUrl: model.url, store });
-    await server.start();
-    const source = await server.api.create(
-      script([{ text: 'First. ', tools: [mark('m1')] }, { gate: 'source' }]),
-    );
+  test('continues after a restart when the run that it comes from is gone', SLOW, async () => {
+    const env = { ...(await newStore()), TALARIA_RUN_RETENTION_SECONDS: '0.1' };
+    await using server = await HostedServer.start({ modelUrl: model.url, env });
+    const api = new Api(server.url);
+    const source = await api.create(script([{ text: 'First. ', tools: [mark('m1')] }, { gate: 'source' }]));
     await model.waitingAt('source');
     const prompt = script([{ gate: 'fork', text: 'Done.' }]);
-    const runId = await fork(server, source, { input: prompt });
+    const { body } = await api.post<RunCreated>(`/v1/runs/${source}/fork`, { input: prompt });
     await model.waitingAt('fork');
-    await server.api.stop(source);
-    await waitFor('the other run to be evicted', async () => {
-      const { status } = await server.api.get(`/v1/runs/${source}`);
-      return status === 404;
-    });
+    await api.stop(source);
+    await waitFor(
+      'the other run to be evicted',
+      async () => (await api.get(`/v1/runs/${source}`)).status === 404,
+    );
     // The fork itself is to be kept.
-    store.TALARIA_RUN_RETENTION_SECONDS = '3600';
-    await server.killAndStart();
+    await server.restart({ TALARIA_RUN_RETENTION_SECONDS: '3600' });
     model.open('fork');
-    expect((await server.follow(runId)).at(-1)).toMatchObject({ event: 'run.completed', output: 'Done.' });
+    const end = await new Api(server.url).finish(body.run_id);
+    expect(end).toMatchObject({ event: 'run.completed', output: 'Done.' });
     expect(lastAsked(prompt)).toContain('First. ');
   });
 });

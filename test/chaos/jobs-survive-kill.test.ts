@@ -32,12 +32,13 @@ async function expectOneRun(server: KillableServer): Promise<void> {
   expect((await server.api.list()).data).toHaveLength(1);
 }
 
-describe.concurrent('a job that is due', () => {
-  const title = 'and whose server is killed at %s fires once';
-  test.each<[Moment, number]>([['job.before-fire', 0]])(title, SLOW, firesOnce);
-  test.each<[Moment, number]>([['run.after-create', 1]])(title, { ...SLOW, tags: ['soak'] }, firesOnce);
-
-  async function firesOnce(moment: Moment, left: number): Promise<void> {
+test.each<[Moment, number]>([
+  ['job.before-fire', 0],
+  ['run.after-create', 1],
+])(
+  'a job that is due and whose server is killed at %s fires once',
+  { ...SLOW, tags: ['soak'] },
+  async (moment, left) => {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start(moment);
     await createJob(server, { schedule: soon(), prompt: script([{ text: 'Once.' }]) });
@@ -47,11 +48,13 @@ describe.concurrent('a job that is due', () => {
     const found = (await server.api.list()).data.length;
     expect(found).toBeGreaterThanOrEqual(left);
     await expectOneRun(server);
-  }
-});
+  },
+);
 
-describe('after a kill', () => {
+describe('after a kill of a server that was about to fire a job', () => {
   let server: KillableServer;
+  /** The server dies of it. */
+  let fatal: Job;
   /** Its time passes while the server is down. */
   let due: Job;
   /** Its run is interrupted. */
@@ -59,25 +62,32 @@ describe('after a kill', () => {
 
   beforeAll(async () => {
     server = new KillableServer({ modelUrl: model.url });
-    await server.start();
+    await server.start('job.before-fire');
     const prompt = script([{ text: 'Once.', gate: 'the-only-answer' }]);
     const { id } = await createJob(server, { schedule: 'every 1h', prompt });
     running = (await server.api.post<{ job: Job }>(`/api/jobs/${id}/run`)).body.job;
     await model.waitingAt('the-only-answer');
-    const at = soon();
-    due = await createJob(server, { schedule: at, prompt: script([{ text: 'Once.' }]) });
-    await server.kill();
-    await waitFor('its time to pass', () => Date.now() > Date.parse(at));
+    const at = Date.parse(soon());
+    const once = (time: number) => ({
+      schedule: new Date(time).toISOString(),
+      prompt: script([{ text: 'Once.' }]),
+    });
+    fatal = await createJob(server, once(at));
+    due = await createJob(server, once(at + 500));
+    await server.diesByItself('job.before-fire');
+    await waitFor('its time to pass', () => Date.now() > at + 500);
     await server.start();
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test('a job whose time passed while the server was down fires once', SLOW, async () => {
-    const runsOf = async () => (await server.api.list(`?job_id=${due.id}`)).data;
-    const runId = await waitFor('the run', async () => (await runsOf())[0]?.run_id);
-    expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Once.' });
+  test('this job fires once, and so does one whose time passed while the server was down', SLOW, async () => {
+    for (const { id } of [fatal, due]) {
+      const runsOf = async () => (await server.api.list(`?job_id=${id}`)).data;
+      const runId = await waitFor('the run', async () => (await runsOf())[0]?.run_id);
+      expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Once.' });
+      expect(await runsOf()).toHaveLength(1);
+    }
     expect((await jobsOf(server)).map(({ id }) => id)).toEqual([running.id]);
-    expect(await runsOf()).toHaveLength(1);
   });
 
   test('a job whose run was interrupted does not fire again; the run continues', SLOW, async () => {

@@ -63,7 +63,8 @@ function describeProcesses(isolation: string): void {
   );
 }
 
-test('without isolation they are gone when the server is back', SLOW, async () => {
+// The test of the local backend shows it without a server: killed-server.test.ts.
+test('without isolation they are gone when the server is back', { ...SLOW, tags: ['soak'] }, async () => {
   await using server = new KillableServer({
     modelUrl: model.url,
     env: { TALARIA_SANDBOX_ISOLATION: 'none' },

@@ -155,7 +155,8 @@ describe('after a kill', () => {
   });
 });
 
-test('a queued run keeps its place and starts when there is room', SLOW, async () => {
+// many-unfinished-runs.test.ts shows it in short, with the runs of sessions.
+test('a queued run keeps its place and starts when there is room', { ...SLOW, tags: ['soak'] }, async () => {
   await using server = new KillableServer({
     modelUrl: model.url,
     env: { TALARIA_MAX_CONCURRENT_RUNS: '1' },
@@ -257,13 +258,13 @@ describe.concurrent('after a kill at a certain point', () => {
   });
 
   test('an approval that expired while the server was down is denied, and says why', SLOW, async () => {
-    const env = { TALARIA_APPROVAL_TIMEOUT_SECONDS: '3' };
+    const env = { TALARIA_APPROVAL_TIMEOUT_SECONDS: '1' };
     await using server = new KillableServer({ modelUrl: model.url, env });
     await server.start('approval.after-request');
     const runId = await server.create(gatedRun());
     await server.diesByItself('approval.after-request');
     const diedAt = Date.now();
-    await waitFor('the time to run out', () => Date.now() > diedAt + 3_000);
+    await waitFor('the time to run out', () => Date.now() > diedAt + 1_000);
     await server.start();
     expect((await server.api.finish(runId)).event).toBe('run.completed');
     const events = await eventsOf(server.api, runId);
