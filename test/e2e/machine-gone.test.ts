@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RunCreated } from '@talaria/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
+import { sharedPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { HostedServer } from '../support/hosted-server.ts';
 import { script, startModelServer } from '../support/model-server.ts';
@@ -18,7 +18,7 @@ let made: number[];
 let api: Api;
 
 beforeAll(async () => {
-  const [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+  const [postgres, model] = await Promise.all([sharedPostgres(), startModelServer()]);
   cleanup.defer(() => postgres.stop());
   cleanup.use(model);
   const options = { modelUrl: model.url, env: { TALARIA_DATABASE_URL: await postgres.createDatabase() } };

@@ -1,9 +1,9 @@
-/** One process that serves clients and two that work on runs, on one Postgres, are one service. */
+/** One process that serves clients and others that work on runs, on one Postgres, are one service. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  startPostgres,
-  type TestPostgres,
+  type SharedPostgres,
+  sharedPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
@@ -31,19 +31,21 @@ interface Detailed {
 /** A handover is claimed at once: nothing here may wait for the end of a lease. */
 const LEASE = { TALARIA_LEASE_SECONDS: '3600', TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' };
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let model: ModelServer;
 let http: ServerProcess;
 let workers: ServerProcess[];
+let startWorker: () => Promise<ServerProcess>;
 
 beforeAll(async () => {
-  [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+  [postgres, model] = await Promise.all([sharedPostgres(), startModelServer()]);
   const url = await postgres.createDatabase();
   const env = { ...LEASE, TALARIA_DATABASE_URL: url };
   // No model: a process that works on no runs needs none.
   http = await ServerProcess.start({ env: { ...env, TALARIA_ROLE: 'http', TALARIA_MODEL: 'openai/none' } });
   const work = { modelUrl: model.url, env: { ...env, TALARIA_ROLE: 'work' } };
-  workers = await Promise.all([ServerProcess.start(work), ServerProcess.start(work)]);
+  startWorker = () => ServerProcess.start(work);
+  workers = [await startWorker()];
 });
 afterAll(async () => {
   for (const server of [http, ...(workers ?? [])]) await server?.[Symbol.asyncDispose]();
@@ -110,7 +112,8 @@ describe('through the server for clients', () => {
     expect(received!.message.data.run_id).toBe(runId);
   });
 
-  test('a run is answered and steered', async () => {
+  // postgres.test.ts shows in npm test that a server answers, steers and stops a run of another.
+  test('a run is answered and steered', { tags: ['soak'] }, async () => {
     const runId = await api().create(script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]));
     const { request_id } = await waitForApproval(api(), runId);
     expect((await api().post(`/v1/runs/${runId}/steer`, { input: 'be quick' })).status).toBe(200);
@@ -119,7 +122,7 @@ describe('through the server for clients', () => {
     expect(ofKind(frames, 'run.steered')).toMatchObject([{ input: 'be quick' }]);
   });
 
-  test('a run is stopped, with its processes', async () => {
+  test('a run is stopped, with its processes', { tags: ['soak'] }, async () => {
     const { command, marker } = markedSleep();
     const runId = await api().create(script([{ tools: [terminal(command)] }, { text: 'late' }]));
     await waitFor('the command to run', () => processesWith(marker).length > 0);
@@ -157,7 +160,7 @@ describe('through the server for clients', () => {
     );
     await waitFor('every run to be worked on', async () => {
       const active = await Promise.all(workers.map(async (worker) => (await detailed(worker)).active_agents));
-      return active[0]! + active[1]! === 3;
+      return active.reduce((sum, runs) => sum + runs, 0) === 3;
     });
     const ended = http.kill('SIGTERM');
     await waitFor('it to drain', async () => (await api().get('/health/ready')).status === 503);
@@ -175,7 +178,9 @@ describe('through the server for clients', () => {
     expect(shownText(frames)).toBe('undisturbed');
   });
 
-  test('a worker that is told to stop hands its run to the other at once', async () => {
+  // rolling-restart.test.ts shows it in npm test, for servers with both roles.
+  test('a worker that is told to stop hands its run to another at once', { tags: ['soak'] }, async () => {
+    workers.push(await startWorker());
     const gate = `gate-${randomUUID()}`;
     const steps = [{ gate, tools: [terminal('echo there')] }, { text: 'handed over' }];
     const runId = await api().create(script(steps));

@@ -6,7 +6,7 @@
 import { Talaria } from '@talaria/client';
 import type { RunEvent } from '@talaria/protocol';
 import { expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
+import { sharedPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { ServerProcess } from '../support/server-process.ts';
@@ -14,7 +14,7 @@ import { UnreliableProxy } from '../support/unreliable-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { terminal } from './server-with-model.ts';
 
-const RUNS_PER_SERVER = 3;
+const RUNS_PER_SERVER = 2;
 const TEXT = 'All of them were there.';
 
 const name = (count: string) => `a rolling restart of ${count} servers loses nothing and makes no run wait`;
@@ -29,7 +29,7 @@ async function restart(gates: readonly string[]): Promise<void> {
     { text: TEXT, chunks: 4, delayMs: 30 },
   ];
   await using cleanup = new AsyncDisposableStack();
-  const [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+  const [postgres, model] = await Promise.all([sharedPostgres(), startModelServer()]);
   cleanup.defer(() => postgres.stop());
   cleanup.defer(() => model.close());
   const env = {
@@ -55,7 +55,8 @@ async function restart(gates: readonly string[]): Promise<void> {
     await waitFor('the server to be out of rotation', async () => !(await isReady(server)));
     model.open(gates[step]!);
     expect((await exited).code).toBe(0);
-    await server.start();
+    // Nothing is left to see when the last one is back.
+    if (server !== servers.at(-1)) await server.start();
   }
 
   const api = new Api(servers[0]!.url);

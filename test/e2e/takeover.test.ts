@@ -5,7 +5,7 @@
  * last heartbeat, and a poll every second finds it.
  */
 import { expect, test } from 'vitest';
-import { startPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
+import { sharedPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { HostedServer } from '../support/hosted-server.ts';
 import { script, startModelServer } from '../support/model-server.ts';
@@ -17,9 +17,10 @@ import { endsAs, ofKind, shownText } from './server-with-model.ts';
 const TAKEOVER_S = 10;
 const RUNS = 4;
 
-test('the runs of a killed server continue within ten seconds', async () => {
+// postgres.test.ts shows in npm test that they continue, with a shorter lease.
+test('the runs of a killed server continue within ten seconds', { tags: ['soak'] }, async () => {
   await using cleanup = new AsyncDisposableStack();
-  const [postgres, model] = await Promise.all([startPostgres(), startModelServer()]);
+  const [postgres, model] = await Promise.all([sharedPostgres(), startModelServer()]);
   cleanup.defer(() => postgres.stop());
   cleanup.defer(() => model.close());
   const options = {
