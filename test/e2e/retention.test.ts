@@ -141,7 +141,11 @@ test('a retried create gets its evicted run, and starts no second one', async ()
 
 test('more runs than are evicted at a time, which finish together, are all evicted', async () => {
   const runs = await Promise.all(
-    Array.from({ length: 25 }, () => api.create(script([{ tools: [terminal('true')] }, { text: 'done' }]))),
+    Array.from({ length: 25 }, (_, i) => {
+      // Two of them have a workspace.
+      const call = { tools: [terminal('true')] };
+      return api.create(script([...(i % 20 === 0 ? [call] : []), { text: 'done' }]));
+    }),
   );
   await Promise.all(runs.map((runId) => api.finish(runId)));
   for (const runId of runs) await evicted(runId);

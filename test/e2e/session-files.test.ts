@@ -8,7 +8,7 @@ import { endsAs, ofKind, ServerWithModel, terminal } from './server-with-model.t
 
 let world: ServerWithModel;
 beforeAll(async () => {
-  world = await ServerWithModel.start();
+  world = await ServerWithModel.start({ API_SERVER_KEY: 'sk-test-0123456789' });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -92,31 +92,36 @@ describe('a run of a session', () => {
   test('of chat completions and responses continues, too', async () => {
     const messages = (command: string) => ({ messages: [{ role: 'user', content: look(command) }] });
     const key = { 'X-Hermes-Session-Id': `s-${randomUUID()}` };
-    await using server = await ServerWithModel.start({ API_SERVER_KEY: 'sk-test-0123456789' });
-    await server.api.post('/v1/chat/completions', messages('echo chat > file'), key);
-    const { body } = await server.api.post<{ id: string }>('/v1/responses', {
+    await world.api.post('/v1/chat/completions', messages('echo chat > file'), key);
+    const { body } = await world.api.post<{ id: string }>('/v1/responses', {
       input: look('echo response > file'),
     });
-    const next = await server.api.post('/v1/responses', {
+    const next = await world.api.post('/v1/responses', {
       input: look('cat file'),
       previous_response_id: body.id,
     });
     expect(JSON.stringify(next.body)).toContain('response\\n');
-    expect(await turn(server.api, 'cat file', { session_id: key['X-Hermes-Session-Id'] })).toBe('chat\n');
+    expect(await turn(world.api, 'cat file', { session_id: key['X-Hermes-Session-Id'] })).toBe('chat\n');
   });
 });
 
 describe('the files of a session', () => {
-  test('outlive its runs and a restart, and end with it', async () => {
+  test('outlive its runs and a restart, also in a fork, which says that they are those of now, and end with it', async () => {
     await using server = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
     const session = inSession();
     const first = await server.api.create(look('echo kept > file'), session);
     await endsAs(server.api, first, 'run.completed');
+    await turn(server.api, 'echo later >> file', session);
     await waitFor('the run to be evicted', async () => {
       return (await server.api.get(`/v1/runs/${first}`)).status === 404;
     });
     await server.server.restart();
-    expect(await turn(server.api, 'cat file', session)).toBe('kept\n');
+    const fork = await server.api.post<{ id: string }>(`/api/sessions/${session.session_id}/fork`, {
+      messages: 4,
+    });
+    expect(fork.body).toMatchObject({ files_as_of: 'now', message_count: 4 });
+    expect(await turn(server.api, 'cat file', { session_id: fork.body.id })).toBe('kept\nlater\n');
+    expect(await turn(server.api, 'cat file', session)).toBe('kept\nlater\n');
     const { status } = await server.api.request('DELETE', `/api/sessions/${session.session_id}`);
     expect(status).toBe(200);
     expect(await turn(server.api, 'ls', session)).toBe('');
@@ -133,7 +138,11 @@ describe('the files of a session', () => {
     expect(await turn(world.api, 'cat file', session)).toBe('two\n');
   });
 
-  test('are those of the time in a fork from an earlier message', async () => {
+  const title = 'are those of the time in a fork from an earlier message';
+  test(title, () => areThoseOfTheTime([1, 6, 9, 12]));
+  test(`${title}, whichever it is`, { tags: ['soak'] }, () => areThoseOfTheTime([0, 1, 4, 6, 7, 9, 11, 12]));
+
+  async function areThoseOfTheTime(places: readonly number[]): Promise<void> {
     const session = inSession();
     await turn(world.api, 'echo one > file', session);
     await endsAs(
@@ -162,17 +171,20 @@ describe('the files of a session', () => {
       ];
     };
     const [none, one, two, three] = ['0\n', 'one\n1\n', 'two\n1\n', 'three\n1\n'];
-    expect(await found(0)).toEqual(['last_message', expect.stringContaining(none)]);
-    // After the prompt of the first turn, after the turn, and after the one that was only talk.
-    expect(await found(1)).toEqual(['last_message', expect.stringContaining(none)]);
-    expect(await found(4)).toEqual(['last_message', one]);
-    expect(await found(6)).toEqual(['last_message', one]);
-    // In the last turn: after its prompt, after each of its steps, and all of it.
-    expect(await found(7)).toEqual(['last_message', one]);
-    expect(await found(9)).toEqual(['last_message', two]);
-    expect(await found(11)).toEqual(['last_message', three]);
-    expect(await found(12)).toEqual(['now', three]);
-  });
+    const expected: Record<number, [string, unknown]> = {
+      0: ['last_message', expect.stringContaining(none)],
+      // After the prompt of the first turn, after the turn, and after the one that was only talk.
+      1: ['last_message', expect.stringContaining(none)],
+      4: ['last_message', one],
+      6: ['last_message', one],
+      // In the last turn: after its prompt, after each of its steps, and all of it.
+      7: ['last_message', one],
+      9: ['last_message', two],
+      11: ['last_message', three],
+      12: ['now', three],
+    };
+    for (const place of places) expect(await found(place)).toEqual(expected[place]);
+  }
 
   test('are those of the time in a response that continues an earlier one', async () => {
     const respond = async (command: string, previous?: string) => {
@@ -184,22 +196,6 @@ describe('the files of a session', () => {
     const second = await respond('echo two > file', first.id);
     expect((await respond('cat file', first.id)).said).toContain('one\\n');
     expect((await respond('cat file', second.id)).said).toContain('two\\n');
-  });
-
-  test('are those of now in a fork from a message whose run is gone, which says so', async () => {
-    await using server = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '1' });
-    const session = inSession();
-    const first = await server.api.create(look('echo one > file'), session);
-    await endsAs(server.api, first, 'run.completed');
-    await turn(server.api, 'echo two > file', session);
-    await waitFor('the first run to be evicted', async () => {
-      return (await server.api.get(`/v1/runs/${first}`)).status === 404;
-    });
-    const fork = await server.api.post<{ id: string }>(`/api/sessions/${session.session_id}/fork`, {
-      messages: 4,
-    });
-    expect(fork.body).toMatchObject({ files_as_of: 'now', message_count: 4 });
-    expect(await turn(server.api, 'cat file', { session_id: fork.body.id })).toBe('two\n');
   });
 
   test('are those of a fork of a run, also if the fork only talks', async () => {

@@ -5,7 +5,6 @@ import type { Api } from '../support/api.ts';
 import { type RecordedRequest, script } from '../support/model-server.ts';
 import { textOf } from '../support/model-server-script.ts';
 import { postStream } from '../support/posted-stream.ts';
-import type { ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { describeRestart } from './one-restart.ts';
 import { endsAs, ServerWithModel, terminal, waitForApproval } from './server-with-model.ts';
@@ -17,7 +16,7 @@ async function say(api: Api, session_id: string, input: string): Promise<string>
 }
 
 /** What the model got each time it played the script in `prompt`, without the system prompt. */
-function given(world: ServerWithModel, prompt: string): string[][] {
+function given(world: Pick<ServerWithModel, 'model'>, prompt: string): string[][] {
   const id = /id=(\S+)/.exec(prompt)?.[1];
   return world.model.requests.filter(({ scriptId }) => scriptId === id).map(textsOf);
 }
@@ -33,7 +32,8 @@ async function transcript(api: Api, sessionId: string): Promise<unknown[]> {
 
 test('a conversation continues over a restart, and when its runs are long gone', async () => {
   await using world = await ServerWithModel.start({ TALARIA_RUN_RETENTION_SECONDS: '0' });
-  const prompts = ['one', 'two', 'three', 'four', 'five'].map((text) => script([{ text }]));
+  const words = ['one', 'two', 'three'];
+  const prompts = words.map((text) => script([{ text }]));
   for (const [i, prompt] of prompts.entries()) {
     const runId = await say(world.api, 'talk', prompt);
     await waitFor(
@@ -42,12 +42,35 @@ test('a conversation continues over a restart, and when its runs are long gone',
     );
     if (i % 2 === 1) await world.server.restart();
   }
-  const said = ['one', 'two', 'three', 'four', 'five'].flatMap((text, i) => [prompts[i]!, text]);
-  expect(given(world, prompts[4]!)).toEqual([said.slice(0, -1)]);
+  const said = words.flatMap((text, i) => [prompts[i]!, text]);
+  expect(given(world, prompts[2]!)).toEqual([said.slice(0, -1)]);
   expect(await transcript(world.api, 'talk')).toEqual(said);
 });
 
-describeRestart('after a kill', {}, (test) => {
+/** Room for the tools and the system prompt, which take about 4000, and some turns of 1000. */
+const CONTEXT_TOKENS = 12_000;
+const LONG = 'word '.repeat(800);
+const SMALL_CONTEXT = { TALARIA_CONTEXT_TOKENS: String(CONTEXT_TOKENS) };
+
+const longTurn = (text: string) => `${LONG}\n${script([{ text }])}`;
+
+describeRestart('after a kill', { env: SMALL_CONTEXT }, (test) => {
+  test('a conversation that is too long is cut in the same way by the next owner of the run', async (world) => {
+    for (let i = 0; i < 9; i++) await say(world.api, 'killed', longTurn(`answer ${i}`));
+    const prompt = `${LONG}\n${script([{ tools: [terminal('true')] }, { gate: 'killed', text: 'done' }])}`;
+    const runId = await world.api.create(prompt, { session_id: 'killed' });
+    await world.model.waitingAt('killed');
+    const { omitted_messages } = await world.api.run(runId);
+    expect(omitted_messages).toBeGreaterThan(0);
+    await world.restart(async () => world.model.open('killed'));
+    await endsAs(world.api, runId, 'run.completed');
+    const [first, second, again, ...rest] = given(world, prompt);
+    expect(rest).toEqual([]);
+    expect(again).toEqual(second);
+    expect(second!.slice(0, first!.length)).toEqual(first);
+    expect((await world.api.run(runId)).omitted_messages).toBe(omitted_messages);
+  });
+
   test('the turn that it interrupted is in the transcript once, with its tools', async (world) => {
     const first = script([{ tools: [terminal('echo hello')] }, { gate: 'cut', text: 'done' }]);
     const runId = await world.api.create(first, { session_id: 'talk' });
@@ -87,16 +110,11 @@ describeRestart('after a kill', {}, (test) => {
 });
 
 describe('a conversation that is too long for the model', () => {
-  /** Room for the tools and the system prompt, which take about 4000, and some turns of 1000. */
-  const CONTEXT_TOKENS = 12_000;
-  const LONG = 'word '.repeat(800);
-  let world: ServerWithModel<ServerProcess>;
+  let world: ServerWithModel;
   beforeAll(async () => {
-    world = await ServerWithModel.startProcess({ TALARIA_CONTEXT_TOKENS: String(CONTEXT_TOKENS) });
+    world = await ServerWithModel.start(SMALL_CONTEXT);
   });
   afterAll(() => world[Symbol.asyncDispose]());
-
-  const turn = (text: string) => `${LONG}\n${script([{ text }])}`;
 
   /** One line that counts the missing messages replaces the beginning of the conversation. */
   function expectCut(sent: string[], whole: string[], omitted: number): void {
@@ -110,7 +128,7 @@ describe('a conversation that is too long for the model', () => {
     const said: string[] = [];
     let omitted = 0;
     for (let i = 0; i < 12; i++) {
-      const prompt = turn(`answer ${i}`);
+      const prompt = longTurn(`answer ${i}`);
       const run = await world.api.run(await say(world.api, 'long', prompt));
       const [sent] = given(world, prompt);
       if (run.omitted_messages === undefined) expect(sent).toEqual([...said, prompt]);
@@ -124,28 +142,10 @@ describe('a conversation that is too long for the model', () => {
     expect(await transcript(world.api, 'long')).toEqual(said);
   });
 
-  test('is cut in the same way by the next owner of the run', async () => {
-    for (let i = 0; i < 10; i++) await say(world.api, 'killed', turn(`answer ${i}`));
-    const prompt = `${LONG}\n${script([{ tools: [terminal('true')] }, { gate: 'killed', text: 'done' }])}`;
-    const runId = await world.api.create(prompt, { session_id: 'killed' });
-    await world.model.waitingAt('killed');
-    const { omitted_messages } = await world.api.run(runId);
-    expect(omitted_messages).toBeGreaterThan(0);
-    await world.server.kill('SIGKILL');
-    world.model.open('killed');
-    await world.server.start();
-    await endsAs(world.api, runId, 'run.completed');
-    const [first, second, again, ...rest] = given(world, prompt);
-    expect(rest).toEqual([]);
-    expect(again).toEqual(second);
-    expect(second!.slice(0, first!.length)).toEqual(first);
-    expect((await world.api.run(runId)).omitted_messages).toBe(omitted_messages);
-  });
-
   test('is halved when the provider refuses it, until it is accepted', async () => {
     const said: string[] = [];
     for (let i = 0; i < 4; i++) {
-      const prompt = turn(`answer ${i}`);
+      const prompt = longTurn(`answer ${i}`);
       await say(world.api, 'refused', prompt);
       said.push(prompt, `answer ${i}`);
     }
@@ -167,7 +167,7 @@ describe('a conversation that is too long for the model', () => {
 
   test('fails the run when nothing more can be left out', async () => {
     const error = { status: 400, code: 'context_length_exceeded', message: 'too long' };
-    await say(world.api, 'hopeless', turn('one'));
+    await say(world.api, 'hopeless', longTurn('one'));
     const runId = await world.api.create(script([{ error }]), { session_id: 'hopeless' });
     expect(await endsAs(world.api, runId, 'run.failed')).toMatchObject({ error_code: 'context_overflow' });
     expect(await transcript(world.api, 'hopeless')).toHaveLength(2);

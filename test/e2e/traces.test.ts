@@ -16,15 +16,23 @@ const CALLER = '00f067aa0ba902b7';
 let receiver: OtlpReceiver;
 let world: ServerWithModel<ServerProcess>;
 
-async function start(env: Record<string, string>): Promise<void> {
+beforeAll(async () => {
   receiver = await startOtlpReceiver();
-  world = await ServerWithModel.startProcess({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...env });
-}
-
-async function end(): Promise<void> {
+  world = await ServerWithModel.startProcess({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${HEADER_SECRET}`,
+    OTEL_SERVICE_NAME: 'garden',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    OPENAI_API_KEY: SECRET,
+    TALARIA_MODEL_RETRIES: '1',
+    TALARIA_LOG_LEVEL: 'trace',
+    TALARIA_MAX_CONCURRENT_RUNS: '1',
+  });
+});
+afterAll(async () => {
   await world[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();
-}
+});
 
 /** The spans of a run, when its own has come: it is sent last. */
 async function traceOf(runId: string): Promise<ReceivedSpan[]> {
@@ -34,23 +42,16 @@ async function traceOf(runId: string): Promise<ReceivedSpan[]> {
   return receiver.spans.filter(({ traceId }) => traceId === root.traceId);
 }
 
+/** Of a run that began its trace. */
+function ofTrace(runId: string): ReceivedSpan[] {
+  return receiver.spans.filter(({ traceId }) => traceId === runId.slice('run_'.length));
+}
+
 function named(spans: readonly ReceivedSpan[], name: string): ReceivedSpan[] {
   return spans.filter((span) => span.name === name);
 }
 
 describe('a server', () => {
-  beforeAll(() =>
-    start({
-      OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${HEADER_SECRET}`,
-      OTEL_SERVICE_NAME: 'garden',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-      OPENAI_API_KEY: SECRET,
-      TALARIA_MODEL_RETRIES: '1',
-      TALARIA_LOG_LEVEL: 'trace',
-    }),
-  );
-  afterAll(end);
-
   test('shows a run with steps, tools and an approval by the conventions, without any text of the run', async () => {
     const { api } = world;
     const runId = await api.create(
@@ -168,22 +169,6 @@ describe('a server', () => {
     expect(lines('traces cannot be sent')).toHaveLength(1);
     expect(server.errors).not.toContain(HEADER_SECRET);
   });
-
-  test('that ends sends the rest, and does not wait for a receiver that is gone', async () => {
-    const runId = await world.api.create('hello');
-    await endsAs(world.api, runId, 'run.completed');
-    expect(await world.server.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    const [root, ...others] = named(receiver.spans, 'invoke_agent hermes-agent').filter(
-      ({ attributes }) => attributes['talaria.run.id'] === runId,
-    );
-    expect(root).toBeDefined();
-    expect(others).toEqual([]);
-
-    await receiver[Symbol.asyncDispose]();
-    await world.server.start();
-    await endsAs(world.api, await world.api.create('hello'), 'run.completed');
-    expect(await world.server.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-  });
 });
 
 describe('after kill -9 of a server with one run at work and others in the queue', () => {
@@ -193,7 +178,6 @@ describe('after kill -9 of a server with one run at work and others in the queue
   let broken: string;
 
   beforeAll(async () => {
-    await start({ TALARIA_MAX_CONCURRENT_RUNS: '1' });
     const { model, server } = world;
     busy = await world.api.create(
       script([{ tools: [terminal('echo hi')] }, { chunks: ['a ', { gate: 'go' }, 'b'] }]),
@@ -202,16 +186,14 @@ describe('after kill -9 of a server with one run at work and others in the queue
     unsampled = await world.api.create('hello', {}, { traceparent: `00-${TRACE}-${CALLER}-00` });
     broken = await world.api.create('hello', {}, { traceparent: 'nonsense' });
     await model.waitingAt('go');
-    await waitFor(
-      'the spans before the kill',
-      () => named(receiver.spans, 'execute_tool terminal').length === 1,
+    await waitFor('the spans before the kill', () =>
+      ofTrace(busy).some(({ name }) => name === 'execute_tool terminal'),
     );
     await server.kill();
     await server.start();
     model.open('go');
     for (const runId of [busy, traced, unsampled, broken]) await endsAs(world.api, runId, 'run.completed');
   });
-  afterAll(end);
 
   test('the run continues in the same trace', async () => {
     const spans = await traceOf(busy);
@@ -245,4 +227,21 @@ describe('after kill -9 of a server with one run at work and others in the queue
     // Whoever began the trace did not want it recorded.
     expect(receiver.text).not.toContain(unsampled);
   });
+});
+
+// Last: nothing listens afterwards.
+test('a server that ends sends the rest, and does not wait for a receiver that is gone', async () => {
+  const runId = await world.api.create('hello');
+  await endsAs(world.api, runId, 'run.completed');
+  expect(await world.server.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  const [root, ...others] = named(receiver.spans, 'invoke_agent hermes-agent').filter(
+    ({ attributes }) => attributes['talaria.run.id'] === runId,
+  );
+  expect(root).toBeDefined();
+  expect(others).toEqual([]);
+
+  await receiver[Symbol.asyncDispose]();
+  await world.server.start();
+  await endsAs(world.api, await world.api.create('hello'), 'run.completed');
+  expect(await world.server.kill('SIGTERM')).toEqual({ code: 0, signal: null });
 });
