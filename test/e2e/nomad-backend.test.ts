@@ -14,7 +14,8 @@ const reason = whyNoNomad();
 /** What the last command sees after the second one was cut off. */
 const RESTORED = 'first\nearly\nnote\n';
 
-describe.skipIf(reason)(`Nomad${reason ? ` (missing: ${reason})` : ''}`, () => {
+// checkpoints-elsewhere.test.ts shows in npm test that a run continues with its last checkpoint, without a cluster.
+describe.skipIf(reason)(`Nomad${reason ? ` (missing: ${reason})` : ''}`, { tags: ['soak'] }, () => {
   let agent: NomadAgent;
   let world: ServerWithModel<ServerProcess>;
 

@@ -31,7 +31,9 @@ const UNUSED = [
   '/node_modules/@fastify/fast-json-stringify-compiler/',
 ];
 
-test('a server on its defaults loads no driver, provider or client that it does not use', async () => {
+test('a server on its defaults loads no driver, provider or client that it does not use', {
+  tags: ['soak'],
+}, async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), 'talaria-modules-'));
   const file = join(directory.path, 'modules');
   await using server = await ServerProcess.start({
