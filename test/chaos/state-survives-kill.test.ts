@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, type Frame } from '../support/api.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { KillableServer } from './killable-server.ts';
+import { KillableServer, type Moment } from './killable-server.ts';
 import { marksOf, ofKind, settled } from './marked-run.ts';
 
 const SLOW = { timeout: 180_000 };
@@ -179,32 +179,30 @@ test('a queued run keeps its place and starts when there is room', { ...SLOW, ta
 
 interface StopCase {
   when: string;
-  tags?: string[];
   input: string;
   /** Whether the run is where the stop should find it. */
   atWork(server: KillableServer, runId: string): Promise<boolean>;
   marks: string[];
 }
 
+const DURING_A_TOOL: StopCase = {
+  when: 'while a tool runs',
+  input: script([{ text: 'I wait.', tools: [terminal('echo mark >> marks; sleep 60')] }]),
+  atWork: async (server, runId) => marksOf(server, runId).length > 0,
+  marks: ['mark'],
+};
 const silent = script([{ hang: 'before' }]);
 const STOPS: StopCase[] = [
   {
     when: 'while the model is silent',
-    tags: ['soak'],
     input: silent,
     atWork: async () =>
       model.requests.some(({ scriptId }) => scriptId !== undefined && silent.includes(scriptId)),
     marks: [],
   },
-  {
-    when: 'while a tool runs',
-    input: script([{ text: 'I wait.', tools: [terminal('echo mark >> marks; sleep 60')] }]),
-    atWork: async (server, runId) => marksOf(server, runId).length > 0,
-    marks: ['mark'],
-  },
+  DURING_A_TOOL,
   {
     when: 'while an approval is pending',
-    tags: ['soak'],
     input: gatedRun(),
     atWork: async (server, runId) => (await server.api.run(runId)).status === 'waiting_for_approval',
     marks: [],
@@ -212,28 +210,35 @@ const STOPS: StopCase[] = [
 ];
 
 describe.concurrent('a stop that was accepted before the kill', () => {
-  for (const { when, tags = [], ...stop } of STOPS) {
-    test(`${when} cancels the run after it`, { ...SLOW, tags }, () => cancels(stop));
-  }
-
-  async function cancels({ input, atWork, marks }: Omit<StopCase, 'when'>): Promise<void> {
-    await using server = new KillableServer({ modelUrl: model.url });
-    await server.start('run.before-terminal');
-    const runId = await server.create(input);
-    await waitFor('the run to be at work', () => atWork(server, runId));
-    // The server dies of it at once: the answer may be lost, the stop is not.
-    await server.api.stop(runId).catch(() => {});
-    await server.diesByItself('run.before-terminal');
-    await server.start();
-    expect((await server.api.finish(runId)).event).toBe('run.cancelled');
-    expect((await server.api.run(runId)).status).toBe('cancelled');
-    const events = await eventsOf(server.api, runId);
-    expect(events.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
-    expect(ofKind(events, 'run.resumed')).toEqual([]);
-    expect((await server.api.stop(runId)).status).toBe(404);
-    expect(marksOf(server, runId)).toEqual(marks);
+  for (const { when, ...stop } of STOPS) {
+    test(`${when} cancels the run after it`, { ...SLOW, tags: ['soak'] }, async () => {
+      await using server = new KillableServer({ modelUrl: model.url });
+      await cancels(server, stop);
+    });
   }
 });
+
+/** The server that continues dies at `next`. */
+async function cancels(
+  server: KillableServer,
+  { input, atWork, marks }: Omit<StopCase, 'when'>,
+  next?: Moment,
+): Promise<void> {
+  await server.start('run.before-terminal');
+  const runId = await server.create(input);
+  await waitFor('the run to be at work', () => atWork(server, runId));
+  // The server dies of it at once: the answer may be lost, the stop is not.
+  await server.api.stop(runId).catch(() => {});
+  await server.diesByItself('run.before-terminal');
+  await server.start(next);
+  expect((await server.api.finish(runId)).event).toBe('run.cancelled');
+  expect((await server.api.run(runId)).status).toBe('cancelled');
+  const events = await eventsOf(server.api, runId);
+  expect(events.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
+  expect(ofKind(events, 'run.resumed')).toEqual([]);
+  expect((await server.api.stop(runId)).status).toBe(404);
+  expect(marksOf(server, runId)).toEqual(marks);
+}
 
 describe.concurrent('after a kill at a certain point', () => {
   test('a steer accepted during what would have been the last step is delivered', {
@@ -257,21 +262,25 @@ describe.concurrent('after a kill at a certain point', () => {
     expect(settled(events).text).toBe('So far.And further.');
   });
 
-  test('an approval that expired while the server was down is denied, and says why', SLOW, async () => {
-    const env = { TALARIA_APPROVAL_TIMEOUT_SECONDS: '1' };
-    await using server = new KillableServer({ modelUrl: model.url, env });
-    await server.start('approval.after-request');
-    const runId = await server.create(gatedRun());
-    await server.diesByItself('approval.after-request');
-    const diedAt = Date.now();
-    await waitFor('the time to run out', () => Date.now() > diedAt + 1_000);
-    await server.start();
-    expect((await server.api.finish(runId)).event).toBe('run.completed');
-    const events = await eventsOf(server.api, runId);
-    expect(ofKind(events, 'approval.request')).toHaveLength(1);
-    expect(ofKind(events, 'approval.responded')).toMatchObject([{ choice: 'deny', reason: 'timeout' }]);
-    expect(marksOf(server, runId)).toEqual([]);
-  });
+  test(
+    'a stop is not forgotten, and an approval that expired while the server was down is denied, and says why',
+    SLOW,
+    async () => {
+      const env = { TALARIA_APPROVAL_TIMEOUT_SECONDS: '1' };
+      await using server = new KillableServer({ modelUrl: model.url, env });
+      await cancels(server, DURING_A_TOOL, 'approval.after-request');
+      const runId = await server.create(gatedRun());
+      await server.diesByItself('approval.after-request');
+      const diedAt = Date.now();
+      await waitFor('the time to run out', () => Date.now() > diedAt + 1_000);
+      await server.start();
+      expect((await server.api.finish(runId)).event).toBe('run.completed');
+      const events = await eventsOf(server.api, runId);
+      expect(ofKind(events, 'approval.request')).toHaveLength(1);
+      expect(ofKind(events, 'approval.responded')).toMatchObject([{ choice: 'deny', reason: 'timeout' }]);
+      expect(marksOf(server, runId)).toEqual([]);
+    },
+  );
 });
 
 test('a pending approval waits through more kills than the recovery limit', {

@@ -1,12 +1,12 @@
 /** What runs have left on a machine that is gone can be used on another, because checkpoints kept their files. */
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import type { RunCreated } from '@talaria/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sharedPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { Api } from '../support/api.ts';
 import { HostedServer } from '../support/hosted-server.ts';
 import { script, startModelServer } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
 import { endsAs, ofKind, terminal } from './server-with-model.ts';
 
 const cleanup = new AsyncDisposableStack();
@@ -22,7 +22,7 @@ beforeAll(async () => {
   cleanup.defer(() => postgres.stop());
   cleanup.use(model);
   const options = { modelUrl: model.url, env: { TALARIA_DATABASE_URL: await postgres.createDatabase() } };
-  const gone = cleanup.use(await ServerProcess.start(options));
+  const gone = cleanup.use(await HostedServer.start(options));
   const before = new Api(gone.url);
   runId = await before.create(
     script([
@@ -34,7 +34,8 @@ beforeAll(async () => {
   const { frames } = await endsAs(before, runId, 'run.completed');
   made = frames.filter(({ event }) => event.event === 'tool.completed').map(({ id }) => Number(id));
   await printed(before, await before.create(look('mkdir d; echo of the session > d/file'), session));
-  await gone.kill();
+  await gone.stop();
+  rmSync(gone.dataDir, { recursive: true });
   api = new Api(cleanup.use(await HostedServer.start(options)).url);
 });
 afterAll(() => cleanup.disposeAsync());

@@ -68,7 +68,10 @@ test(`${NAME} again and again`, { timeout: MANY_STARTS_MS, tags: ['soak'] }, () 
   moves(['move.after-batch@4', 'move.after-copy', 'move.before-verified']),
 );
 
-/** The move is killed at its first batch, and then at each of these moments. */
+/**
+ * The move is killed at its first batch, and then at each of these moments. With none of them the server does not try the
+ * half of a store, and the command not the whole: move-store.test.ts shows what they find.
+ */
 async function moves(moments: readonly string[]): Promise<void> {
   await using world = await ServerWithModel.startProcess({ TALARIA_WEBHOOK_ALLOW_PRIVATE: 'true' });
   await using receiver = await WebhookReceiver.start(503);
@@ -109,17 +112,21 @@ async function moves(moments: readonly string[]): Promise<void> {
     db.exec('UPDATE jobs SET next_run_at = 1');
   }
   await migrateUntil(world, 'move.after-batch');
-  expect((await world.server.startAndExit({ TALARIA_DATABASE_URL: url })).code).toBe(1);
-  // The password of the database is masked, also where it is the name of a command.
-  expect(world.server.errors).toMatch(/Run the same \S+ migrate-store command again/);
+  if (moments.length > 0) {
+    expect((await world.server.startAndExit({ TALARIA_DATABASE_URL: url })).code).toBe(1);
+    // The password of the database is masked, also where it is the name of a command.
+    expect(world.server.errors).toMatch(/Run the same \S+ migrate-store command again/);
+  }
   for (const moment of moments) await migrateUntil(world, moment);
   const { code, stdout } = await migrateStore(world, '--json');
   expect(code).toBe(0);
   const { verified, rows, tables } = JSON.parse(stdout);
   expect([verified, rows > 20]).toEqual([true, true]);
   expect(tables.map(({ table }: { table: string }) => table)).toContain('records');
-  const again = await migrateStore(world);
-  expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('moved and compared before')]);
+  if (moments.length > 0) {
+    const again = await migrateStore(world);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('moved and compared before')]);
+  }
 
   receiver.behaviour = 204;
   await world.server.start({ TALARIA_DATABASE_URL: url });

@@ -5,6 +5,8 @@ import { type Step, script } from '../support/model-server.ts';
 import { endsAs, names, ServerWithModel, shownText, terminal } from './server-with-model.ts';
 
 const RETRIES = 2;
+/** Of a silent model, each of which takes IDLE_S. */
+const SILENT_RETRIES = 1;
 /** Longer than a busy machine delays anything between two words. */
 const IDLE_S = 3;
 const SLOWLY = [...'slowly but surely'];
@@ -159,7 +161,10 @@ describe.concurrent('a retry happens only while nothing of the step was shown', 
 describe('a model that falls silent is given up', () => {
   beforeAll(async () => {
     await world[Symbol.asyncDispose]();
-    await startWorld({ TALARIA_MODEL_IDLE_SECONDS: String(IDLE_S) });
+    await startWorld({
+      TALARIA_MODEL_IDLE_SECONDS: String(IDLE_S),
+      TALARIA_MODEL_RETRIES: String(SILENT_RETRIES),
+    });
   });
 
   describe.concurrent('with a limit of its own', () => {
@@ -172,7 +177,7 @@ describe('a model that falls silent is given up', () => {
     test('always: provider_unavailable after the retries', async () => {
       const { runId, requests } = await play({ hang: 'before' });
       expect((await failsWith(runId, 'provider_unavailable')).error).toContain(`was silent for ${IDLE_S} s`);
-      expect(requests()).toHaveLength(RETRIES + 1);
+      expect(requests()).toHaveLength(SILENT_RETRIES + 1);
     });
 
     test('in the middle of its answer: failed', async () => {

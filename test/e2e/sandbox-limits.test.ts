@@ -64,7 +64,8 @@ const wrapper = [
 const canHide = spawnSync(wrapper[0]!, [...wrapper.slice(1), 'true']).status === 0;
 const why = canHide ? '' : ' (skipped: control groups cannot be hidden from a process here)';
 
-describe.skipIf(!canHide)(`a limit that the machine cannot enforce${why}`, () => {
+// packages/server/src/start/sandbox-limits.test.ts shows it without a server.
+describe.skipIf(!canHide)(`a limit that the machine cannot enforce${why}`, { tags: ['soak'] }, () => {
   test('is refused if it was set', async () => {
     await using server = new ServerProcess({ wrapper });
     expect(await server.startAndExit({ TALARIA_SANDBOX_CPUS: '2' })).toEqual({ code: 2, signal: null });

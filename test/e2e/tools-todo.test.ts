@@ -1,13 +1,13 @@
-/** The plan of a run is part of its conversation: it survives `kill -9`. */
+/** The plan of a run is part of its conversation: the next server finds it there. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { HostedServer } from '../support/hosted-server.ts';
 import { script } from '../support/model-server.ts';
-import type { ServerProcess } from '../support/server-process.ts';
 import { call, inTurn, play, toldOf } from './played-run.ts';
 import { endsAs, ServerWithModel } from './server-with-model.ts';
 
-let world: ServerWithModel<ServerProcess>;
+let world: ServerWithModel<HostedServer>;
 beforeAll(async () => {
-  world = await ServerWithModel.startProcess();
+  world = await ServerWithModel.start();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -73,8 +73,8 @@ test('two runs have two plans', async () => {
   expect(told[0]!.content).toBe('The plan is empty.');
 });
 
-test('the plan survives kill -9', async () => {
-  const gate = 'after the kill';
+test('the plan survives a restart', async () => {
+  const gate = 'after the restart';
   const prompt = script([
     { tools: [todo(PLAN)] },
     { gate, tools: [todo({ merge: true, todos: [{ id: 'look', status: 'completed' }] })] },
@@ -83,8 +83,7 @@ test('the plan survives kill -9', async () => {
   ]);
   const runId = await world.api.create(prompt);
   await world.model.waitingAt(gate);
-  await world.server.kill();
-  await world.server.start();
+  await world.server.restart();
   world.model.open(gate);
   await endsAs(world.api, runId, 'run.completed');
   expect(toldOf(world, prompt)[2]!.content).toBe(

@@ -101,13 +101,15 @@ describe('the limits are for all parts together', () => {
   const archives = { archives: [{ path: '.', content: tar.toString('base64'), encoding: 'base64' }] };
   const files = { files: [{ path: 'f', content: 'x'.repeat(300 * KB) }] };
 
+  test.each([['a directory and an archive', { ...half, ...archives }]])('%s fit', fit);
   test.each([
-    ['a directory and an archive', { ...half, ...archives }],
     ['a directory and a file', { ...half, ...files }],
     ['an archive and a file', { ...archives, ...files }],
-  ])('%s fit', async (_, workspace) => {
+  ])('%s fit', { tags: ['soak'] }, fit);
+
+  async function fit(_: string, workspace: object): Promise<void> {
     await endsAs(ada, await ada.create(look('true'), { workspace }), 'run.completed');
-  });
+  }
 
   test('the three of them do not, and the last one is named', async () => {
     const runId = await ada.create(look('true'), { workspace: { ...half, ...archives, ...files } });

@@ -52,25 +52,22 @@ async function failure(workspace: object): Promise<string> {
 }
 
 describe('a run begins with a repository', () => {
-  test.each([
-    ['at its default branch', {}, 'two\n3\n'],
-    ['at a branch', { ref: 'other' }, 'three\n4\n'],
-    ['at a tag', { ref: 'v1' }, 'one\n2\n'],
-    ['as shallow as asked', { depth: 1 }, 'two\n1\n'],
-    ['shallow, at a branch', { ref: 'other', depth: 1 }, 'three\n1\n'],
-  ])('%s', async (_, how, expected) => {
-    const command = `cat repo/file; git -C repo log --oneline | wc -l`;
-    const commits = expected.replace(/\n(\d)\n/, (_all, count) => `\n${Number(count) - 1 || 1}\n`);
-    expect(await seen({ git: [{ path: 'repo', url: repository(), ...how }] }, command)).toBe(commits);
-  });
-
-  test('at a commit, shallow or not', async () => {
-    for (const depth of [undefined, 1]) {
-      const entry = { path: 'deep/er/repo', url: repository(), ref: first, depth };
-      expect(await seen({ git: [entry] }, 'cat deep/er/repo/file; git -C deep/er/repo rev-parse HEAD')).toBe(
-        `one\n${first}\n`,
-      );
-    }
+  test('at its default branch, a branch, a tag or a commit, as shallow as asked', async () => {
+    const asked: [object, string, number][] = [
+      [{}, 'two', 2],
+      [{ ref: 'other' }, 'three', 3],
+      [{ ref: 'v1' }, 'one', 1],
+      [{ depth: 1 }, 'two', 1],
+      [{ ref: 'other', depth: 1 }, 'three', 1],
+      [{ ref: first }, 'one', 1],
+      [{ ref: first, depth: 1 }, 'one', 1],
+    ];
+    const git = asked.map(([how], i) => ({ path: `deep/er/${i}`, url: repository(), ...how }));
+    const command =
+      'for r in deep/er/*; do cat $r/file; git -C $r log --oneline | wc -l; done; git -C deep/er/5 rev-parse HEAD; git -C deep/er/6 rev-parse HEAD';
+    expect(await seen({ git }, command)).toBe(
+      `${asked.map(([, text, commits]) => `${text}\n${commits}\n`).join('')}${first}\n${first}\n`,
+    );
   });
 
   test('in the workspace itself, beside another, and with files and archives over it', async () => {

@@ -119,8 +119,10 @@ test('a killed server leaves what the commands did, and the run continues there'
   ]);
 });
 
-test('a restarted server that does not allow it any more ends the run, and shows nothing of it', async () => {
+test('a restarted server that does not allow it any more ends the run, and shows nothing of it; what ends runs never deletes it', async () => {
   const server = await start();
+  const earlier = await world.api.create(commands('echo kept > kept'), MOUNT);
+  await endsAs(world.api, earlier, 'run.completed');
   const prompt = script([{ tools: [terminal('echo two >> a.txt')] }, { gate: 'taken', text: 'done' }]);
   const runId = await world.api.create(prompt, MOUNT);
   await world.model.waitingAt('taken');
@@ -129,6 +131,18 @@ test('a restarted server that does not allow it any more ends the run, and shows
   expect([error_code, error]).toEqual(['workspace_setup', expect.stringContaining("'app' any more")]);
   const { status, body } = await world.api.get<{ data: unknown[] }>(`/v1/runs/${runId}/artifacts`);
   expect([status, body.data]).toEqual([200, []]);
+  expect(read('a.txt')).toBe('one\ntwo\n');
+
+  // It is allowed again, and both runs are evicted.
+  await server.restart({ TALARIA_RUN_RETENTION_SECONDS: '0' });
+  for (const id of [earlier, runId]) {
+    await waitFor(
+      'the run to be evicted',
+      async () => (await world.api.get(`/v1/runs/${id}`)).status === 404,
+    );
+    expect(existsSync(world.workspaceFile(id))).toBe(false);
+  }
+  expect(readdirSync(project.path).sort()).toEqual(['a.txt', 'kept', 'src']);
   expect(read('a.txt')).toBe('one\ntwo\n');
 });
 
@@ -261,19 +275,6 @@ test('a directory that cannot be deleted as a whole is refused, and its place on
   rmSync(dataDir, { recursive: true });
 });
 
-test('what ends runs never deletes it', async () => {
-  const server = await start();
-  const runId = await world.api.create(commands('echo kept > kept'), MOUNT);
-  await endsAs(world.api, runId, 'run.completed');
-  await server.restart({ TALARIA_RUN_RETENTION_SECONDS: '0' });
-  await waitFor(
-    'the run to be evicted',
-    async () => (await world.api.get(`/v1/runs/${runId}`)).status === 404,
-  );
-  expect(existsSync(world.workspaceFile(runId))).toBe(false);
-  expect(readdirSync(project.path).sort()).toEqual(['a.txt', 'kept', 'src']);
-});
-
 test('the sandbox does not make a dangerous command harmless there, so it asks', async () => {
   const prompt = commands('rm -rf src');
   const copied = await world.api.create(prompt);
@@ -333,19 +334,7 @@ async function startFor(keys: readonly string[], dataDir: string, model: ModelSe
   };
 }
 
-test('another key sees nothing of it', async () => {
-  using data = mkdtempDisposableSync(join(tmpdir(), 'talaria-test-'));
-  await using model = await startModelServer();
-  await using server = await startFor(['ada'], data.path, model);
-  const { ada, eve } = server;
-  const runId = await ada.create(commands('ls'), MOUNT);
-  await endsAs(ada, runId, 'run.completed');
-  expect((await eve.get<DirectoryList>('/v1/directories')).body.data).toEqual([]);
-  expect((await eve.post('/v1/runs', { input: 'x', ...MOUNT })).status).toBe(400);
-  expect((await eve.get(`/v1/runs/${runId}/artifacts`)).status).toBe(404);
-});
-
-test('a key that may not work in it any more does not reach it through its earlier runs', async () => {
+test('a key that may not work in it any more sees nothing of it, also through its earlier runs', async () => {
   using data = mkdtempDisposableSync(join(tmpdir(), 'talaria-test-'));
   await using model = await startModelServer();
   const runIds: string[] = [];
@@ -363,6 +352,9 @@ test('a key that may not work in it any more does not reach it through its earli
   const artifacts = (runId: string) => `/v1/runs/${runId}/artifacts`;
   expect((await ada.get<{ data: unknown[] }>(artifacts(ofAda))).body.data).not.toEqual([]);
   expect((await eve.get<{ data: unknown[] }>(artifacts(ofEve))).body.data).toEqual([]);
+  expect((await eve.get(artifacts(ofAda))).status).toBe(404);
+  expect((await eve.get<DirectoryList>('/v1/directories')).body.data).toEqual([]);
+  expect((await eve.post('/v1/runs', { input: 'x', ...MOUNT })).status).toBe(400);
   const put = `${artifacts(ofEve)}/content?path=a.txt`;
   expect((await eve.request('PUT', put, { raw: 'by eve' })).status).toBe(404);
   expect(read('a.txt')).toBe('one\n');
@@ -372,8 +364,8 @@ test.skipIf(process.getuid?.() !== 0)(
   'a server that cannot mount it does not start, and says why',
   async () => {
     chownSync(project.path, 0, 0);
-    await using server = new ServerProcess({ env: settings() });
-    await server.startAndExit();
-    expect(server.errors).toContain('TALARIA_DIRECTORIES has the mode mount: Commands cannot work in');
+    await expect(HostedServer.start({ env: settings() })).rejects.toThrow(
+      'TALARIA_DIRECTORIES has the mode mount: Commands cannot work in',
+    );
   },
 );
