@@ -87,11 +87,24 @@ describe('with a child process and an HTTP server', () => {
       THE_TOKEN: ENV_SECRET,
       TALARIA_LOG_LEVEL: 'trace',
     });
-    await allReady(world.api);
   });
   afterAll(async () => {
     await world[Symbol.asyncDispose]();
     await http[Symbol.asyncDispose]();
+  });
+
+  // First: the server has just been started.
+  test('a run that is claimed right after the start gets the tools of quick servers', async () => {
+    const startedAt = Date.now();
+    await play(world, { text: 'hello' });
+    await allReady(world.api);
+    const request = world.model.requests.at(-1)!;
+    const [local] = await health(world.api);
+    const waited = request.at >= Date.parse(local!.since);
+    // On a machine so busy that nothing is quick, the run continues without them.
+    expect(waited || request.at - startedAt > 2_000).toBe(true);
+    const offered = request.body.tools!.map((tool) => tool.function.name);
+    if (waited) expect(offered).toContain('mcp__local__echo');
   });
 
   test('the model gets their tools beside its own, and uses them', async () => {
@@ -229,6 +242,40 @@ describe('with a child process and an HTTP server', () => {
     expect(ofKind((await endsAs(api, second, 'run.completed')).frames, 'approval.request')).toHaveLength(1);
   });
 
+  test('a stop ends a call within five seconds, and the server is told', async () => {
+    const file = temporaryFile();
+    await allReady(world.api);
+    const runId = await world.api.create(script(inTurn(call('mcp__local__wait', { file }))));
+    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
+    const asked = performance.now();
+    const waits = processorWaits();
+    await world.api.stop(runId);
+    await endsAs(world.api, runId, 'run.cancelled');
+    expect(performance.now() - asked - waits()).toBeLessThan(5_000);
+    await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
+  });
+
+  test('a server that dies during a call is restarted, and the run continues with it', async () => {
+    await allReady(world.api);
+    const gate = 'until it is back';
+    const prompt = script([
+      { tools: [call('mcp__local__exit', { code: 9 })] },
+      { gate, tools: [call('mcp__local__echo', { text: 'back' })] },
+      { text: 'done' },
+    ]);
+    const runId = await world.api.create(prompt);
+    await world.model.waitingAt(gate);
+    await waitFor('the restart', async () => {
+      const [server] = await health(world.api);
+      return server!.status === 'ready' && server!.restarts === 1;
+    });
+    world.model.open(gate);
+    await endsAs(world.api, runId, 'run.completed');
+    const told = toldOf(world, prompt);
+    expect(told[0]!.content).toMatch(/'local' ended with exit code 9: Error: I was told to during this call/);
+    expect(told[1]!.content).toBe('back');
+  });
+
   // Last: checks what all of the above left behind.
   test('its secrets reach the servers and nobody else', async () => {
     expect(http.requests.every((headers) => headers['x-api-key'] === HEADER_SECRET)).toBe(true);
@@ -304,62 +351,6 @@ test('servers that never get ready delay neither the start nor a run', async () 
     ['nowhere', 'failed'],
   ]);
   expect(states[2]!.reason).toBe('refuses connections (ECONNREFUSED)');
-});
-
-describe('with one child process', () => {
-  let world: ServerWithModel;
-  beforeAll(async () => {
-    world = await ServerWithModel.start({ TALARIA_MCP_SERVERS: JSON.stringify({ local: node(STDIO) }) });
-  });
-  afterAll(() => world[Symbol.asyncDispose]());
-
-  // First: the server has just been started.
-  test('a run that is claimed right after the start gets the tools of quick servers', async () => {
-    const startedAt = Date.now();
-    await play(world, { text: 'hello' });
-    await allReady(world.api);
-    const request = world.model.requests.at(-1)!;
-    const [local] = await health(world.api);
-    const waited = request.at >= Date.parse(local!.since);
-    // On a machine so busy that nothing is quick, the run continues without them.
-    expect(waited || request.at - startedAt > 2_000).toBe(true);
-    const offered = request.body.tools!.map((tool) => tool.function.name);
-    if (waited) expect(offered).toContain('mcp__local__echo');
-  });
-
-  test('a stop ends a call within five seconds, and the server is told', async () => {
-    const file = temporaryFile();
-    await allReady(world.api);
-    const runId = await world.api.create(script(inTurn(call('mcp__local__wait', { file }))));
-    await waitFor('the call to begin', () => linesOf(file).includes('begun'));
-    const asked = performance.now();
-    const waits = processorWaits();
-    await world.api.stop(runId);
-    await endsAs(world.api, runId, 'run.cancelled');
-    expect(performance.now() - asked - waits()).toBeLessThan(5_000);
-    await waitFor('the cancellation', () => linesOf(file).includes('cancelled'));
-  });
-
-  test('a server that dies during a call is restarted, and the run continues with it', async () => {
-    await allReady(world.api);
-    const gate = 'until it is back';
-    const prompt = script([
-      { tools: [call('mcp__local__exit', { code: 9 })] },
-      { gate, tools: [call('mcp__local__echo', { text: 'back' })] },
-      { text: 'done' },
-    ]);
-    const runId = await world.api.create(prompt);
-    await world.model.waitingAt(gate);
-    await waitFor('the restart', async () => {
-      const [server] = await health(world.api);
-      return server!.status === 'ready' && server!.restarts === 1;
-    });
-    world.model.open(gate);
-    await endsAs(world.api, runId, 'run.completed');
-    const told = toldOf(world, prompt);
-    expect(told[0]!.content).toMatch(/'local' ended with exit code 9: Error: I was told to during this call/);
-    expect(told[1]!.content).toBe('back');
-  });
 });
 
 const MARK = marker();

@@ -33,7 +33,12 @@ export class HostedServer implements AsyncDisposable {
 
   static async start(options: ServerOptions = {}): Promise<HostedServer> {
     const server = new HostedServer(options);
-    await server.#start({});
+    try {
+      await server.#start({});
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
     return server;
   }
 
