@@ -71,9 +71,7 @@ test('every failpoint that a run passes is among the moments', () => {
   expect([...new Set(names)].sort()).toEqual(ofRuns.sort());
 });
 
-test('an undisturbed run shows its text, leaves each mark once and is never resumed', {
-  tags: ['soak'],
-}, async () => {
+test('an undisturbed run shows its text, leaves each mark once and is never resumed', async () => {
   const { run, interrupted } = await undisturbed();
   expect(interrupted).toEqual([]);
   expect(run.resumed).toEqual([]);
@@ -109,31 +107,16 @@ async function survives(moment: Moment, interrupted: Interrupted): Promise<void>
 }
 
 /**
- * One in each kind of work. `npm test` kills the servers of one run at these, the soak tests those of a run of its own at each
- * moment. In create-is-retried.test.ts it also kills one at a commit.
+ * In each kind of work. `npm test` kills a server at these, the soak tests at all. In create-is-retried.test.ts it also kills
+ * one at a commit.
  */
-const IN_TURN: Moment[] = ['step.after-delta', 'tool.after-effect', 'approval.after-answer'];
+const FEW: Moment[] = ['step.after-delta', 'tool.after-effect', 'approval.after-answer'];
 
-test(`killed in one run at ${IN_TURN.join(', ')}`, { timeout: TEST_LIMIT_MS }, async () => {
-  await using server = new KillableServer({ modelUrl: model.url });
-  expect(await server.start(IN_TURN[0])).toBe(true);
-  const run = new MarkedRun(server, model);
-  for (const [i, moment] of IN_TURN.entries()) {
-    await server.diesByItself(moment);
-    await server.start(IN_TURN[i + 1]);
-    await run.checkPoll();
-  }
-  const interrupted = await run.check();
-  expectInterrupted(interrupted, 'some');
-  // The server lived through the last step with tools.
-  for (const mark of ['m5', 'm6']) expect(interrupted).not.toContain(mark);
-  expect(run.resumed).toHaveLength(IN_TURN.length);
-});
-
-describe.concurrent('killed once', { timeout: TEST_LIMIT_MS, tags: ['soak'] }, () => {
+describe.concurrent('killed once', { timeout: TEST_LIMIT_MS }, () => {
   for (const [at, [moment, interrupted]] of MOMENTS.entries()) {
     if (isOnPostgres() && !isFirstPassage(MOMENTS[at]!, at)) continue;
-    test(`at ${moment}`, () => survives(moment, interrupted));
+    const tags = FEW.includes(moment) ? [] : ['soak'];
+    test(`at ${moment}`, { tags }, () => survives(moment, interrupted));
   }
 });
 

@@ -20,12 +20,12 @@ afterAll(() => model.close());
 test('a server that stalls for longer than its leases keeps its runs and repeats nothing', SLOW, async () => {
   await using server = new KillableServer({ modelUrl: model.url, env: { TALARIA_LEASE_SECONDS: '1' } });
   await server.start();
-  const steps = [{ tools: [terminal('echo mark >> marks; sleep 1')] }, { text: 'Still here.' }];
+  const steps = [{ tools: [terminal('echo mark >> marks; sleep 2')] }, { text: 'Still here.' }];
   const runId = await server.create(script(steps));
   await waitFor('the tool to run', () => marksOf(server, runId).length > 0);
   process.kill(server.process.pid, 'SIGSTOP');
   const stoppedAt = Date.now();
-  await waitFor('the leases to end', () => Date.now() > stoppedAt + 1_500);
+  await waitFor('the leases to end', () => Date.now() > stoppedAt + 3_000);
   process.kill(server.process.pid, 'SIGCONT');
   expect(await server.api.finish(runId)).toMatchObject({ event: 'run.completed', output: 'Still here.' });
   const events = (await server.api.stream(runId)).frames.map(({ event }) => event);
