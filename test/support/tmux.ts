@@ -37,7 +37,9 @@ export class TmuxTerminal implements AsyncDisposable {
   private constructor(command: readonly string[], { columns = 100, rows = 30, env = {} }: TmuxOptions) {
     // The shell keeps the terminal open after the program, and ignores keys meant for the program.
     const shell = `trap : INT QUIT; "$@"; echo $? > ${quote(this.#codeFile)}; exec sleep 3600`;
-    const program = ['sh', '-c', shell, 'sh', ...command].map(quote).join(' ');
+    // It takes the place of the shell that tmux starts. The end of tmux then always ends it: the kernel tells the leader of
+    // a session, and of all others only those in the foreground, and a shell with jobs has put others there.
+    const program = `exec ${['sh', '-c', shell, 'sh', ...command].map(quote).join(' ')}`;
     // A tmux server of its own, with the environment of the program.
     this.#tmux = new TmuxControl(
       [
