@@ -12,7 +12,7 @@ afterAll(async () => dash[Symbol.asyncDispose]());
 
 describeInBrowser('the key', () => {
   test('without one the page asks, a wrong one is named as such, and a right one is remembered on request', async () => {
-    const { page, context, problems } = await browser.open();
+    const { page, context, problems } = await browser.openNew();
     await page.goto(dash.server.url);
     await page.getByLabel('API key').fill('a-wrong-key-of-nobody');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -78,7 +78,7 @@ describeInBrowser('other servers', () => {
 
   test('several can be listed, kept in this browser, and switched to; each asks for its own key', async () => {
     await using other = await startDashboardServer();
-    const { page, problems } = await browser.open();
+    const { page, problems } = await browser.openNew();
     await page.goto(dash.ui());
     const settings = page.getByRole('button', { name: 'Settings' });
     const add = async (address: string) => {

@@ -105,7 +105,7 @@ describeInBrowser('the page of a run', () => {
     const { run_id } = await dash.client.runs.run({
       input: script([{ tools: [terminal(make)] }, { text: 'There.' }]),
     });
-    const { page, problems } = await browser.open();
+    const { page, problems } = await browser.openNew();
     // A user chooses a file on a disk that has no room for it.
     await page.addInitScript(`globalThis.showSaveFilePicker = async ({ suggestedName }) => ({
       createWritable: async () => new WritableStream({
@@ -141,7 +141,7 @@ describeInBrowser('the page of a run', () => {
     const { run_id } = await dash.client.runs.run({
       input: script([{ tools: [terminal('head -c 60000000 /dev/zero > large.bin')] }, { text: 'There.' }]),
     });
-    const { page, problems } = await browser.open();
+    const { page, problems } = await browser.openNew();
     // A file of the browser's own in place of the one that a user would choose.
     await page.addInitScript(`globalThis.showSaveFilePicker = async ({ suggestedName }) =>
       (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true });`);

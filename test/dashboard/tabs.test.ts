@@ -98,7 +98,7 @@ describeInBrowser('tabs of one browser', () => {
   test.each([MANY])(visibleTitle, { tags: ['soak'] }, showWhatComes);
 
   test('where a browser has no locks, the page with the focus has a stream, and any other asks', async () => {
-    const { page } = await browser.open();
+    const { page } = await browser.openNew();
     await page.addInitScript(
       'delete Navigator.prototype.locks; document.hasFocus = () => globalThis.focused',
     );

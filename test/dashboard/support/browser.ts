@@ -1,6 +1,6 @@
 /**
- * One Chromium for all tests of a worker, with a fresh profile for each test, and pages that collect what must never happen:
- * violations of the content security policy, errors that nobody caught, and requests to elsewhere.
+ * One Chromium for all tests of a worker, and pages that collect what must never happen: violations of the content security
+ * policy, errors that nobody caught, and requests to elsewhere.
  */
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { describe, onTestFinished } from 'vitest';
@@ -28,14 +28,29 @@ export interface Watched {
   problems: string[];
 }
 
-type ContextOptions = Parameters<Browser['newContext']>[0];
+type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>;
 
 /** It starts with the first page. Playwright ends it with its process. */
 let started: Promise<Browser> | undefined;
 
+/** Pages that a test has left, by their options. A new page takes a process, and compiles its scripts anew. */
+const left = new Map<string, Watched>();
+
 export const browser = {
-  /** A page without cookies, keys and other pages; it is closed when the test ends. */
-  async open(options?: ContextOptions): Promise<Watched> {
+  /** A page without keys, routes and other pages. The next test may get the same one, emptied. */
+  async open(options: ContextOptions = {}): Promise<Watched> {
+    const name = JSON.stringify(options);
+    const watched = left.get(name) ?? (await browser.openForAll(options));
+    left.delete(name);
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state !== 'fail' && (await isEmptied(watched, options))) left.set(name, watched);
+      else await watched.context.close();
+    });
+    return watched;
+  },
+
+  /** A page of a profile that no other test has: for what stays in a page, such as scripts that run before its own. */
+  async openNew(options: ContextOptions = {}): Promise<Watched> {
     const watched = await browser.openForAll(options);
     onTestFinished(() => watched.context.close());
     return watched;
@@ -53,6 +68,19 @@ export const browser = {
     return { context, page: await context.newPage(), problems };
   },
 };
+
+/** Whether the page is as a new one again. One that a test has closed is not. */
+async function isEmptied({ context, page, problems }: Watched, options: ContextOptions): Promise<boolean> {
+  if (page.isClosed()) return false;
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  await page.goto('about:blank');
+  await page.setViewportSize(options.viewport ?? DESK);
+  await page.emulateMedia({ colorScheme: options.colorScheme ?? null });
+  problems.length = 0;
+  return true;
+}
 
 /** Goes to another address of the page that is loaded, which is not loaded again. */
 export async function visit(page: Page, path: string): Promise<void> {
