@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PlainServer } from '../support/plain-server/plain-server.ts';
-import { browser, describeInBrowser } from './support/browser.ts';
+import { browser, describeInBrowser, visit } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 import { startProxy } from './support/proxy.ts';
 
@@ -60,10 +60,10 @@ describeInBrowser('other servers', () => {
     expect(await page.getByText('There is no run yet.').count()).toBe(0);
     await page.getByText('not live').waitFor();
     for (const path of ['chats', 'rules', 'server', 'jobs']) {
-      await page.goto(`${proxy.url}/ui/${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      await visit(page, path);
+      await page.getByRole('heading', { level: 1, name: new RegExp(path, 'i') }).waitFor();
     }
-    await page.goto(`${proxy.url}/ui/`);
+    await visit(page, '');
     await page.keyboard.press('n');
     await page.getByRole('dialog').getByLabel('Prompt').fill('Hello, older server');
     await page.getByRole('button', { name: 'Start the run' }).click();

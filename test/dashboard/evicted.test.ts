@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { violationsOf } from './support/a11y.ts';
+import { LIGHT_DESK, looksBut, violationsOf } from './support/a11y.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
@@ -47,6 +47,20 @@ describeInBrowser('an evicted run', () => {
       .waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(problems).toEqual([]);
+  });
+
+  test('is accessible in every look', { tags: ['soak'] }, async () => {
+    const input = script([{ chunks: ['Begin', { gate: 'opened' }, ' and end'] }]);
+    const { run_id } = await dash.client.runs.create({ input });
+    const { page } = await browser.open();
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.locator('.row.text', { hasText: 'Begin' }).waitFor();
+    dash.model.open('opened');
+    for (const deleted of ['the events and the files', 'the events, the files and the answer']) {
+      await page.getByText(`The server has deleted ${deleted}`).waitFor();
+      expect(await violationsOf(page, undefined, looksBut(LIGHT_DESK))).toEqual([]);
+      await page.reload();
+    }
   });
 
   test('that failed keeps its reason, on its page and in its chat', async () => {

@@ -2,7 +2,7 @@ import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { browser, describeInBrowser } from './support/browser.ts';
+import { AT_ONCE, browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
 let dash: DashboardServer;
@@ -240,14 +240,11 @@ describeInBrowser('approvals', () => {
     expect(problems).toEqual([]);
   };
 
-  test('the keys o and a answer the card that has the focus, and no other', () =>
+  test('the key a answers the card that has the focus, and no other', () => keysAnswer([['a', 'always']]));
+
+  test('so do the keys o, d and s', { tags: ['soak'] }, () =>
     keysAnswer([
       ['o', 'once'],
-      ['a', 'always'],
-    ]));
-
-  test('so do the keys d and s', { tags: ['soak'] }, () =>
-    keysAnswer([
       ['d', 'deny'],
       ['s', 'session'],
     ]),
@@ -257,7 +254,7 @@ describeInBrowser('approvals', () => {
     const { page } = await browser.open();
     let broken = true;
     await page.route(/\/v1\/approvals\?/, (route) =>
-      broken ? route.fulfill({ status: 500, json: { error: { message: 'Busy.' } } }) : route.continue(),
+      broken ? route.fulfill({ ...AT_ONCE, json: { error: { message: 'Busy.' } } }) : route.continue(),
     );
     await page.goto(dash.ui());
     await page.getByText('It is not known yet what waits for you: Busy.').waitFor();

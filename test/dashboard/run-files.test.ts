@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
-import { violationsOf } from './support/a11y.ts';
+import { LIGHT_DESK, looksBut, violationsOf } from './support/a11y.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
@@ -122,6 +122,16 @@ describeInBrowser('the files of a run', () => {
     expect(problems).toEqual([]);
   });
 
+  test('their changes are accessible in every look', { tags: ['soak'] }, async () => {
+    const { runId, lastOfStep } = await changedRun();
+    const { page } = await openFiles(runId, lastOfStep(2));
+    for (const shown of ['Changes', 'This step']) {
+      await show(page, shown);
+      await changes(page).locator('.line.added').first().waitFor();
+      expect(await violationsOf(page, INSPECTOR, looksBut(LIGHT_DESK))).toEqual([]);
+    }
+  });
+
   test('a call says what its step changed, and leads to the lines', async () => {
     const { runId } = await changedRun();
     const { page, problems } = await browser.open();
@@ -152,7 +162,9 @@ describeInBrowser('the files of a run', () => {
     expect(problems).toEqual([]);
   });
 
-  test('a change of many files and long lines is bounded, and shown where one looks', async () => {
+  test('a change of many files and long lines is bounded, and shown where one looks', {
+    tags: ['soak'],
+  }, async () => {
     const many = 'mkdir many; for i in $(seq 1 1500); do echo $i > many/file-$i.txt; done';
     const long = 'seq 1 20000 > long.txt; head -c 3000000 /dev/zero | tr "\\0" "x" > large.txt';
     const { run_id } = await dash.client.runs.run({

@@ -9,7 +9,7 @@ import { browser, describeInBrowser } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 import { writeLongRun } from './support/long-run.ts';
 
-const EVENTS = 10_000;
+const EVENTS = 5_000;
 const MANY_EVENTS = 100_000;
 const NODES_MAX = 2_500;
 

@@ -65,7 +65,9 @@ describeInBrowser('a run that is watched', () => {
     expect(problems).toEqual([]);
   });
 
-  test('through a network that breaks off again and again: every piece comes once', async () => {
+  test('through a network that breaks off again and again: every piece comes once', {
+    tags: ['soak'],
+  }, async () => {
     await using world = await startWorld(startDashboardServer);
     const { dash, proxy } = world;
     const pieces = Array.from({ length: PIECES }, (_, i) => [`piece-${i} `, { gate: `gate-${i}` }]).flat();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { browser, describeInBrowser, visit } from './support/browser.ts';
+import { AT_ONCE, browser, describeInBrowser, visit } from './support/browser.ts';
 import { type DashboardServer, startDashboardServer } from './support/dashboard-server.ts';
 
 let dash: DashboardServer;
@@ -280,7 +280,7 @@ describeInBrowser('the sections', () => {
       /\/(v1\/(runs|approvals|grants)|api\/(sessions|jobs)|health\/detailed)(\?|$)/,
       (route) => {
         if (!broken) return route.continue();
-        return route.fulfill({ status: 500, json: { error: { message: 'The disk is full.' } } });
+        return route.fulfill({ ...AT_ONCE, json: { error: { message: 'The disk is full.' } } });
       },
     );
     for (const [path, lists] of [

@@ -1,16 +1,16 @@
 /** The page of a server that shares its store with others. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
-  startPostgres,
-  type TestPostgres,
+  type SharedPostgres,
+  sharedPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { violationsOf } from './support/a11y.ts';
 import { browser, describeInBrowser } from './support/browser.ts';
 import { startDashboardServer } from './support/dashboard-server.ts';
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
 afterAll(() => postgres?.stop());
 

@@ -15,6 +15,9 @@ const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', 
   console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample);
 });`;
 
+/** A failure that the client retries without a delay. */
+export const AT_ONCE = { status: 500, headers: { 'retry-after': '0' } };
+
 /** A group of tests that says by its name why it was skipped where there is no browser. */
 export const describeInBrowser =
   CHROMIUM === undefined
