@@ -34,12 +34,12 @@ let directory: string;
 
 beforeAll(async () => {
   world = await ServerWithModel.start();
-});
-afterAll(() => world[Symbol.asyncDispose]());
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'talaria-cli-'));
   runId = await world.api.create(script([{ tools: [bash(MAKE)] }, { text: 'done' }]), { workspace: GIT });
   await waitForStatus(world.api, runId, 'completed');
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'talaria-cli-'));
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 

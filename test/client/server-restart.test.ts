@@ -1,5 +1,5 @@
 /** A client that watches while the server is killed and restarted on the same data. */
-import { type RunEvent, Talaria } from '@talaria/client';
+import { type Run, type RunEvent, Talaria } from '@talaria/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServerWithModel, terminal } from '../e2e/server-with-model.ts';
 import { script } from '../support/model-server.ts';
@@ -11,10 +11,10 @@ async function startWorld() {
   const proxy = await UnreliableProxy.start(() => world.server.url, 1);
   return {
     model: world.model,
-    server: world.server,
     client: new Talaria({ baseUrl: proxy.url }),
-    restart: async () => {
+    restart: async (whileAway = () => {}) => {
       await world.server.kill('SIGKILL');
+      whileAway();
       await world.server.start();
     },
     truth: async (runId: string) => (await world.api.stream(runId)).frames.map(({ event }) => event),
@@ -31,18 +31,19 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-test('a stream continues through kill -9 in the middle of a step, and the text has nothing twice', async () => {
+test('a stream continues through kill -9 in the middle of a step, and the text has nothing twice; wait keeps waiting', async () => {
   const { client, model } = world;
   const chunks = ['one ', 'two ', { gate: 'rest' }, 'three'];
   const { run_id } = await client.runs.create({ input: script([{ chunks }]) });
   const stream = client.runs.streamEvents(run_id);
   const events: RunEvent[] = [];
-  let restarted = false;
+  let waiting: Promise<Run> | undefined;
   for await (const event of stream) {
     events.push(event);
-    if (restarted || event.event !== 'message.delta' || !event.delta.includes('two')) continue;
-    restarted = true;
-    await world.restart();
+    if (waiting !== undefined || event.event !== 'message.delta' || !event.delta.includes('two')) continue;
+    await world.restart(() => {
+      waiting = client.runs.wait(run_id, { maxRetries: 0 });
+    });
     await model.waitingAt('rest');
     model.open('rest');
   }
@@ -50,6 +51,7 @@ test('a stream continues through kill -9 in the middle of a step, and the text h
   expect(events.map(({ event }) => event)).toContain('run.resumed');
   expect(await stream.text()).toBe('one two three');
   expect(await stream.result()).toMatchObject({ event: 'run.completed', output: 'one two three' });
+  expect(await waiting).toMatchObject({ status: 'completed', output: 'one two three' });
 });
 
 test('an approval is requested before a kill -9 and answered after it, by the same run()', async () => {
@@ -70,15 +72,4 @@ test('an approval is requested before a kill -9 and answered after it, by the sa
   expect(questions).toHaveLength(1);
   const outcome = (await world.truth(run.run_id)).find((event) => event.event === 'tool.completed');
   expect(outcome).toMatchObject({ error: false, preview: expect.stringContaining('gone') });
-});
-
-test('wait keeps waiting while the server is away', async () => {
-  const { client, model, server } = world;
-  const { run_id } = await client.runs.create({ input: script([{ chunks: [{ gate: 'go' }, 'done'] }]) });
-  await model.waitingAt('go');
-  await server.kill('SIGKILL');
-  const waiting = client.runs.wait(run_id, { maxRetries: 0 });
-  await server.start();
-  model.open('go');
-  expect(await waiting).toMatchObject({ status: 'completed', output: 'done' });
 });
