@@ -123,7 +123,7 @@ describe.skipIf(missing('zsh') + noTmux !== '')(`zsh${missing('zsh')}${noTmux}`,
     await terminal.shows(/-o some-file\.txt/);
   });
 
-  test('from a directory of fpath', async () => {
+  test('from a directory of fpath', { tags: ['soak'] }, async () => {
     await using terminal = await TmuxTerminal.start(['zsh', '-f', '-i'], { env });
     const start = `mkdir -p ~/f; talaria completion zsh > ~/f/_talaria; fpath=(~/f $fpath); autoload -U compinit; compinit -D -u; echo rea''dy`;
     await terminal.press(start, 'Enter');

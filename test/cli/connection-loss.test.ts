@@ -50,7 +50,9 @@ test('events come once and in order over a cut connection', async () => {
   expect(events.at(-1)).toMatchObject({ event: 'run.completed', output: 'Second, in two parts.' });
 });
 
-test('after a kill, piped output holds the answer once, and stderr tells the rest', async () => {
+test('after a kill, piped output holds the answer once, and stderr tells the rest', {
+  tags: ['soak'],
+}, async () => {
   const { child, output, ended } = spawnTalaria(proxy.url, ['run', cutOff('kill')]);
   child.stdin.end();
   await world.model.waitingAt('kill');

@@ -185,12 +185,14 @@ describe('Docker', () => {
       });
       afterAll(() => daemon[Symbol.asyncDispose]());
 
-      test('and has no such image is a failure', async () => {
+      test('and has no such image is a failure', { tags: ['soak'] }, async () => {
         const { check } = await doctor({ ...env, DOCKER_HOST: daemon.host });
         expect(check.docker).toMatchObject({ status: 'failed', fix: 'docker pull no-such-image:none' });
       });
 
-      test('and has no such runtime is a failure that says where it belongs', async () => {
+      test('and has no such runtime is a failure that says where it belongs', {
+        tags: ['soak'],
+      }, async () => {
         const { check } = await doctor({
           ...env,
           DOCKER_HOST: daemon.host,
@@ -205,7 +207,7 @@ describe('Docker', () => {
         expect(check.sandbox).toMatchObject({ status: 'failed' });
       });
 
-      test('runs a command, and leaves nothing behind', async () => {
+      test('runs a command, and leaves nothing behind', { tags: ['soak'] }, async () => {
         const { code, check } = await doctor({
           ...env,
           DOCKER_HOST: daemon.host,
@@ -340,7 +342,7 @@ describe('MCP servers', () => {
     expect(existsSync(`/proc/${readFileSync(pidFile, 'utf8').trim()}`)).toBe(false);
   });
 
-  test('that speak only the newer protocol are reached, too', async () => {
+  test('that speak only the newer protocol are reached, too', { tags: ['soak'] }, async () => {
     await using server = await startHttpMcpServer('modern');
     const { check } = await mcp({ remote: { url: server.url } });
     expect(check.mcp).toMatchObject({ status: 'ok', detail: '1 of 1 connected' });

@@ -57,7 +57,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(await terminal.cursorIsVisible()).toBe(true);
     });
 
-    test('shows a spinner and the elapsed time for a running tool', async () => {
+    test('shows a spinner and the elapsed time for a running tool', { tags: ['soak'] }, async () => {
       const prompt = script([{ tools: [bash('until test -e go; do sleep 0.05; done')] }, { text: 'done' }]);
       await using terminal = await start(['run', prompt]);
       const frames = new Set<string>();
@@ -100,7 +100,9 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(await piped.screen()).not.toContain('^[');
     });
 
-    test('started with --detach says how to watch it, and watch shows it from its beginning', async () => {
+    test('started with --detach says how to watch it, and watch shows it from its beginning', {
+      tags: ['soak'],
+    }, async () => {
       await using started = await start(['run', '-d', script([{ text: 'I am here.' }])]);
       const [runId] = /run_\w{32}/.exec(await started.shows(/^Watch it: talaria watch run_/m))!;
       expect(await started.exitCode()).toBe(0);
@@ -131,7 +133,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect(after).not.toMatch(READY);
     });
 
-    test('is refused with d, and the run continues', async () => {
+    test('is refused with d, and the run continues', { tags: ['soak'] }, async () => {
       await using terminal = await start(['run', script([{ tools: [gated] }, { text: 'Then not.' }])]);
       await terminal.shows(READY);
       await terminal.press('d');
@@ -271,7 +273,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       expect((await api.run(await latestRun())).status).toBe('cancelled');
     });
 
-    test('works while a question is open', async () => {
+    test('works while a question is open', { tags: ['soak'] }, async () => {
       await using terminal = await start(['run', script([{ tools: [gated] }, { text: 'done' }])]);
       await terminal.shows(READY);
       await terminal.press('C-c');
@@ -321,7 +323,7 @@ describe.skipIf(noTmux !== '')(`in a terminal${noTmux}`, () => {
       released,
     );
 
-    test('Ctrl-\\ ends it at once, and restores the cursor', async () => {
+    test('Ctrl-\\ ends it at once, and restores the cursor', { tags: ['soak'] }, async () => {
       const { shell, runId } = await watchInShell(working, WORKING);
       await using _shell = shell;
       await shell.press('C-\\');

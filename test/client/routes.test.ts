@@ -428,7 +428,9 @@ describe('errors', () => {
     expect(await errorOf(page.models.list())).toBeInstanceOf(PermissionError);
   });
 
-  test('a full queue is retried after the time that the server names, and is then an error', async () => {
+  test('a full queue is retried after the time that the server names, and is then an error', {
+    tags: ['soak'],
+  }, async () => {
     await using full = await ServerWithModel.start({
       TALARIA_MAX_CONCURRENT_RUNS: '1',
       TALARIA_MAX_QUEUED_RUNS: '1',

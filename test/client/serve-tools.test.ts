@@ -144,7 +144,7 @@ test('stops when its signal aborts, and sends the outputs of calls in progress',
   await client.runs.stop(later);
 });
 
-test('waits for a server that is killed meanwhile, and runs no call twice', async () => {
+test('waits for a server that is killed meanwhile, and runs no call twice', { tags: ['soak'] }, async () => {
   await using restarted = await ServerWithModel.startProcess();
   await using proxy = await UnreliableProxy.start(() => restarted.server.url, 1);
   const far = new Talaria({ baseUrl: proxy.url });

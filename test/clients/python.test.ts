@@ -76,7 +76,7 @@ describe.skipIf(skip !== '')(`the Python client${skip}`, () => {
     expect(await python([example], options)).toBe('200 trajectories, mean reward 0.50\n');
   });
 
-  test('is installed by pip with its types, and runs the example', async () => {
+  test('is installed by pip with its types, and runs the example', { tags: ['soak'] }, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'talaria-python-'));
     try {
       // The environment has the build system and the dependencies: nothing is fetched.

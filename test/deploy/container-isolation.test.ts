@@ -27,7 +27,7 @@ const missing =
 
 test.skipIf(missing !== undefined)(
   `commands are isolated in a container with the options of compose.yaml${missing ? ` (skipped: ${missing})` : ''}`,
-  { timeout: 120_000 },
+  { tags: ['soak'], timeout: 120_000 },
   async () => {
     await using daemon = await openTestDaemon();
     const dataDir = mkdtempSync(join(tmpdir(), 'talaria-test-'));
