@@ -43,7 +43,7 @@ function run(shell: string, code: string): string[] {
   return stdout.trimEnd().split('\n').filter(Boolean);
 }
 
-/** What one shell says to each of the codes, after it has read the script: reading it takes longer than a completion. */
+/** Runs the codes in one shell, which reads the script once, and returns what each of them prints. */
 function answers(shell: string, read: string, codes: readonly string[]): string[][] {
   const rows = run(shell, [read, ...codes.map((code) => `${code}; echo @@mark`)].join('\n'));
   const found: string[][] = [[]];

@@ -18,7 +18,7 @@ const terminal = (command: string) => ({ name: 'terminal', arguments: { command 
 /** Its command asks first. */
 const gated = (command: string) => script([{ tools: [terminal(command)] }, { text: 'All done.' }]);
 
-// What the user does, one after another. Other tests show each part by itself.
+// The whole way of a new user in one test. Other tests show each part by itself.
 describeInBrowser('a new user', () => {
   test('starts a run, watches it, allows a command, reads a file, and stops another run', {
     tags: ['soak'],

@@ -79,7 +79,7 @@ describe('a server that is stopped', () => {
   let runs: Record<'inTool' | 'inStep' | 'asking' | 'retrying' | 'answering' | 'stopped' | 'denied', string>;
   let request_id: string;
   let whileDraining: { refused: Answer<unknown>; chat: Answer<unknown>; detailed: Answer<unknown> };
-  /** Of the answer that the server finished while it stopped. */
+  /** The frames of the answer that the server finished while it stopped. */
   let watched: Frame[];
 
   beforeAll(async () => {

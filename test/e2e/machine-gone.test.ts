@@ -1,4 +1,4 @@
-/** What runs have left on a machine that is gone can be used on another, because checkpoints kept their files. */
+/** A machine is gone for good. Another server has the files of its runs, because they are in checkpoints. */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { RunCreated } from '@talaria/protocol';

@@ -57,8 +57,8 @@ export interface ContractSize {
   /** Those of them that `npm test` runs; the others are soak tests. All of them by default. */
   testParts?: readonly ContractPart[] | undefined;
   /**
-   * Whether another backend, with the same code, shows in `npm test` what has nothing to do with the way to a slot or the
-   * place of its workspace. Here these are soak tests then.
+   * This backend is another one with a longer way to it. What does not depend on that way, nor on where workspaces are, is a
+   * soak test here: `npm test` shows it on the other backend.
    */
   wrapsAnother?: boolean;
   /**
