@@ -1,4 +1,4 @@
-/** What axe-core finds in a page: an empty list, in any theme and in any size. */
+/** Looks for barriers in a page with axe-core. A page must have none, in any theme and in any size. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
