@@ -33,8 +33,9 @@ import { HeadsReader } from './sqlite-heads.ts';
 import { SmallBlobsReader } from './sqlite-small-blobs.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
-/** How many events are read first. */
+/** How many events are read first, and how many times as many in each further part. */
 const FIRST_PART = 32;
+const PART_GROWTH = 8;
 const IS_CHECKPOINT = "event = 'workspace.checkpointed'";
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
@@ -128,7 +129,7 @@ export class SqliteReader {
     const events: StoredEvent[] = [];
     let chars = 0;
     // Many rows at a time take a third of the time of one by one; growing parts, because events may be large.
-    for (let part = FIRST_PART; events.length < limit && chars < maxChars; part *= 2) {
+    for (let part = FIRST_PART; events.length < limit && chars < maxChars; part *= PART_GROWTH) {
       const after = events.at(-1)?.seq ?? afterSeq;
       const wanted = Math.min(part, limit - events.length);
       const rows = statement.all<EventRow>(runId, after, after, wanted);
