@@ -1,7 +1,17 @@
 /** What the journal knows about new runs without a read must be what a read would find. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { claimedRun, completed, createRun, delta, LEASE_MS, names, TestClock } from '../testing/records.ts';
+import {
+  claimedRun,
+  completed,
+  counting,
+  createRun,
+  delta,
+  LEASE_MS,
+  names,
+  newRun,
+  TestClock,
+} from '../testing/records.ts';
 import { SqliteReader } from './reader.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { KEPT_THREADS } from './testing/kept-threads.ts';
@@ -83,6 +93,37 @@ it('the events of a new run are there from the first one on', async () => {
   expect(names(await journal.readEvents(claim.runId, -1, 10))).toEqual(['message.delta']);
   await journal.append(claim, [completed()]);
   expect(names(await journal.readEvents(claim.runId, -1, 10))).toEqual(['message.delta', 'run.completed']);
+});
+
+it('what was once read of a run is not unread, also while its commit is not reported yet', async () => {
+  const stored = new SqliteReader(path);
+  for (const _ of counting(5)) {
+    const claim = await claimedRun(journal);
+    const beside = await claimedRun(journal);
+    let reported = false;
+    // A large commit is visible for a while before it is reported: SQLite copies it into the database file.
+    const appending = Promise.all([
+      journal.append(claim, [delta(), completed()]),
+      journal.append(beside, [delta('x'.repeat(4_000_000))]),
+    ]).finally(() => {
+      reported = true;
+    });
+    while (!reported) {
+      const { nextSeq } = stored.getRun(claim.runId)!;
+      expect((await journal.getRun(claim.runId))!.nextSeq).toBeGreaterThanOrEqual(nextSeq);
+      expect((await journal.readEvents(claim.runId, -1, 10)).length).toBeGreaterThanOrEqual(nextSeq);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await appending;
+    await journal.append(beside, [completed()]);
+  }
+  stored.close();
+});
+
+it('a run that was refused is not there', async () => {
+  const run = newRun();
+  expect(await journal.createRun(run, { maxQueued: 0, ownerShare: 0 })).toMatchObject({ kind: 'queue_full' });
+  await expect(journal.readEvents(run.runId, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
 });
 
 it('the events of a run that was stopped before anybody claimed it are there', async () => {

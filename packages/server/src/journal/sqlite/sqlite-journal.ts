@@ -134,13 +134,15 @@ export class SqliteJournal implements Journal {
 
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
     const written = this.#writer.write.createRun(run, limits);
+    this.#newRuns.add(run.runId);
     // Now, and not when it is durable: whoever claims is behind it in the same commit.
     this.#wakeups.wakeQueue();
-    const outcome = await written;
-    if (outcome.kind === 'created') {
-      this.#newRuns.created(run.runId);
-      this.#wakeups.wakeChanges();
-    }
+    const outcome = await written.catch((error: unknown) => {
+      this.#newRuns.forget(run.runId);
+      throw error;
+    });
+    if (outcome.kind === 'created') this.#wakeups.wakeChanges();
+    else this.#newRuns.forget(run.runId);
     return outcome;
   }
 
@@ -162,6 +164,7 @@ export class SqliteJournal implements Journal {
     options: AppendOptions = {},
   ): Promise<LogRecord[]> {
     const { runId } = lease;
+    this.#newRuns.forget(runId);
     const { place, ...news } = await this.#writer.write.append(lease, records, options);
     const stored = placed(records, place);
     this.#wake({ runId, records: stored, ...news });
@@ -169,6 +172,7 @@ export class SqliteJournal implements Journal {
   }
 
   async post(runId: string, post: Post): Promise<LogRecord[]> {
+    this.#newRuns.forget(runId);
     const appended = await this.#writer.write.post(runId, post);
     this.#wake(appended);
     this.#reportEnd(appended);
@@ -231,8 +235,8 @@ export class SqliteJournal implements Journal {
   }
 
   async release(lease: Lease, parkMs?: number): Promise<void> {
+    this.#newRuns.forget(lease.runId);
     const claimable = await this.#writer.write.release(lease, parkMs);
-    this.#newRuns.changed(lease.runId);
     if (claimable) this.#wakeups.wakeQueue();
     this.#wakeups.wakeChanges();
   }
@@ -278,7 +282,6 @@ export class SqliteJournal implements Journal {
   }
 
   #wake({ runId, records, unblocks, announced }: Appended): void {
-    this.#newRuns.changed(runId);
     if (records.some((record) => record.seq !== null)) {
       this.#wakeups.wakeEvents(runId, records.some(isEnd), records);
     }
