@@ -137,13 +137,15 @@ export class SqliteJournal implements Journal {
     this.#newRuns.add(run.runId);
     // Now, and not when it is durable: whoever claims is behind it in the same commit.
     this.#wakeups.wakeQueue();
-    const outcome = await written.catch((error: unknown) => {
-      this.#newRuns.forget(run.runId);
-      throw error;
-    });
-    if (outcome.kind === 'created') this.#wakeups.wakeChanges();
-    else this.#newRuns.forget(run.runId);
-    return outcome;
+    let isCreated = false;
+    try {
+      const outcome = await written;
+      isCreated = outcome.kind === 'created';
+      return outcome;
+    } finally {
+      if (isCreated) this.#wakeups.wakeChanges();
+      else this.#newRuns.forget(run.runId);
+    }
   }
 
   async findKey(owner: string, key: string): Promise<KnownKey | undefined> {
