@@ -36,7 +36,7 @@ const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly
 };
 
 /**
- * Those in which results, files or whole workspaces take the way through the container. The rest are soak tests:
+ * `npm test` runs the parts in which results, files or whole workspaces pass through the container. The rest are soak tests:
  * container-backend.test.ts shows in short what happens to workspaces on the host, and what a stop does.
  */
 const TEST_PARTS: Record<ProcessDriverOptions['workspacesOn'], readonly ContractPart[]> = {

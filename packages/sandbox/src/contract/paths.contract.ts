@@ -63,7 +63,7 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
       expect((await bash('ls -A; cat own')).output).toBe('d\nown\nmine\n');
     });
 
-    /** What makes each of them, and a path that leads there. */
+    /** `prepare` makes the thing with a command; `path` leads to it. */
     const hostile: [what: string, prepare: string, path: string][] = [
       ['a link to a file outside', 'ln -s /etc/passwd outside', 'outside'],
       ['a path through a link to a directory outside', 'ln -s /etc etc', 'etc/passwd'],

@@ -33,7 +33,7 @@ const PARTS_OF_ISOLATION: readonly ContractPart[] = [
   'lifecycle',
 ];
 
-/** Those of them that `npm test` runs, too. local-backend.test.ts shows how commands end without isolation. */
+/** The parts that `npm test` runs, too. local-backend.test.ts shows how commands end without isolation. */
 const TEST_PARTS: readonly ContractPart[] = ['environment'];
 
 export async function describeLocalContract(

@@ -58,7 +58,7 @@ export class ProcessDriver implements ContainerDriver {
   readonly #dir: string;
   readonly #reachedBy: 'socket' | 'relay';
   readonly #printed = new Map<string, string>();
-  /** Of those that this driver started. */
+  /** The processes of the containers that this driver started. */
   readonly #children = new Map<string, ChildProcess>();
 
   constructor({ dir, workspacesOn, reachedBy = 'socket', noNesting }: ProcessDriverOptions) {

@@ -153,7 +153,7 @@ for (const [how, held, times, tags] of [
       const ended: number[] = [];
       const watcher = { pid, usedBefore: undefined, onOver: (bytes: number) => ended.push(bytes) };
       space.watch(watcher);
-      // What was written before is not looked for.
+      // The first measurement is only what later ones are compared with.
       await expect.poll(() => disk.measured).toBe(1);
       for (let time = 0; time < times && ended.length === 0; time++) {
         disk.free -= 1500 / times;
