@@ -5,7 +5,7 @@
 import { type RunRow, toState } from '../rows.ts';
 import { isSuspect } from '../run-state.ts';
 import type { QueueCounts } from './queue-counts.ts';
-import type { Statements } from './statements.ts';
+import { LIMIT, type Statements } from './statements.ts';
 
 export class ClaimOrder {
   readonly #statement: Statements;
@@ -70,7 +70,7 @@ export class ClaimOrder {
           AND NOT EXISTS (SELECT 1 FROM runs e INDEXED BY runs_unfinished_by_session
                            WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
                              AND e.finished_at IS NULL)
-        ORDER BY r.n LIMIT ?`,
+        ORDER BY r.n ${LIMIT}`,
     ).all<RunRow>(owner, limit);
   }
 }

@@ -31,7 +31,7 @@ import { ConversationsReader } from './sqlite-conversations.ts';
 import { FilesReader } from './sqlite-files.ts';
 import { HeadsReader } from './sqlite-heads.ts';
 import { SmallBlobsReader } from './sqlite-small-blobs.ts';
-import { type Statements, statementsOf } from './statements.ts';
+import { LIMIT, type Statements, statementsOf } from './statements.ts';
 
 /** How many events are read first, and how many times as many in each further part. */
 const FIRST_PART = 32;
@@ -124,7 +124,7 @@ export class SqliteReader {
     const statement = this.#statement(
       `SELECT seq, event, at, public FROM records
         WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
-        ORDER BY pos LIMIT ?`,
+        ORDER BY pos ${LIMIT}`,
     ).asArrays();
     const events: StoredEvent[] = [];
     let chars = 0;

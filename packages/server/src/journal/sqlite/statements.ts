@@ -6,6 +6,12 @@ import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementS
 
 export type Statements = (sql: string) => Statement;
 
+/**
+ * For statements that every run needs. SQLite compiles a statement with a bare `LIMIT ?` again at every call, because the
+ * number may change its plan; it does not look into a sum.
+ */
+export const LIMIT = 'LIMIT ? + 0';
+
 export function statementsOf(db: DatabaseSync): Statements {
   const prepared = new Map<string, Statement>();
   return (sql) => {
