@@ -49,8 +49,8 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
           expect(result, `${name} ${path}`).toMatchObject({ success: false, output: '' });
           expect(result.metadata.failure, `${name} ${path}`).toBe('invalid_request');
         }
-        expect((await bash('ls -A; cat own')).output, path).toBe('own\nmine\n');
       }
+      expect((await bash('ls -A; cat own')).output).toBe('own\nmine\n');
     });
 
     test('a directory is not a file for any tool', async () => {
@@ -85,10 +85,10 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
       ['a device', 'mknod device c 1 5 2>/dev/null || ln -s /dev/zero device', 'device'],
     ];
     test('links that lead elsewhere, FIFOs, sockets and devices are neither read nor changed by any tool', async () => {
-      await bash('echo mine > own');
-      expect((await bash(['set -e', ...hostile.map(([, prepare]) => prepare)].join('\n'))).success).toBe(
-        true,
-      );
+      expect(
+        (await bash(['set -e; echo mine > own', ...hostile.map(([, prepare]) => prepare)].join('\n')))
+          .success,
+      ).toBe(true);
       const look = 'ls -lAR --time-style=+ . "$TMPDIR"; cat own; ls -d /tmp/talaria-escaped';
       const before = (await bash(look)).output;
       for (const [what, , path] of hostile) {
@@ -98,8 +98,8 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
           expect(result.error, `${name}: ${what}`).not.toBe('');
           expect(result.metadata.failure, `${name}: ${what}`).not.toBe('backend_down');
         }
-        expect((await bash(look)).output, what).toBe(before);
       }
+      expect((await bash(look)).output).toBe(before);
     });
 
     const swaps: [files: string, path: string, swap: (outside: string) => string][] = [

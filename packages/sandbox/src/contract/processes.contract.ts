@@ -59,17 +59,22 @@ export function describeProcesses({
     return process as ProcessDescription;
   }
 
-  /** Whatever writes this file shows that it is alive. */
-  const beat = (file: string) =>
-    `i=0; while :; do i=$((i + 1)); echo $i > ${file}.new; mv ${file}.new ${file}; sleep 0.02; done`;
+  /** Whatever writes this file shows that it is alive. Each turn starts a process, so there are few of them. */
+  const beat = (file: string) => `while :; do echo x >> ${file}; sleep 0.05; done`;
 
-  async function expectAlive(file: string): Promise<void> {
-    const seen = (await bash(`cat ${file} 2>/dev/null`)).output;
-    await expect.poll(async () => (await bash(`cat ${file}`)).output).not.toBe(seen);
+  /** One command waits for all of the files to grow. It times out if one of them never does. */
+  async function expectAlive(...files: string[]): Promise<void> {
+    const grown = files.map(
+      (file) =>
+        `a=$(cat ${file} 2>/dev/null); until [ "$a" != "$(cat ${file} 2>/dev/null)" ]; do sleep 0.05; done`,
+    );
+    expect(await bash(grown.join('; '), { timeout: 60 })).toMatchObject({ success: true, error: '' });
   }
 
-  async function expectDead(file: string): Promise<void> {
-    expect((await bash(`a=$(cat ${file}); sleep 0.3; [ "$a" = "$(cat ${file})" ]`)).success).toBe(true);
+  async function expectDead(...files: string[]): Promise<void> {
+    const look = `wc -c ${files.join(' ')}`;
+    const result = await bash(`a=$(${look}) && sleep 0.3 && [ "$a" = "$(${look})" ]`);
+    expect(result).toMatchObject({ success: true, error: '' });
   }
 
   describe('background processes', when('background processes'), () => {
@@ -97,7 +102,7 @@ export function describeProcesses({
     });
 
     test('poll returns new output, once', async () => {
-      const first = await start('echo one; until [ -e go ]; do sleep 0.01; done; echo two; exec sleep 60');
+      const first = await start('echo one; until [ -e go ]; do sleep 0.05; done; echo two; exec sleep 60');
       const { id } = processOf(first);
       expect(await collect(first, 'one\n')).toBe('one\n');
       const nothing = await act('poll', id);
@@ -109,7 +114,7 @@ export function describeProcesses({
 
     test('poll never cuts a character, and says what it left out', async () => {
       const id = await started(
-        `printf 'start\\n'; until [ -e go ]; do sleep 0.01; done; printf '\\346\\227'; sleep 0.3; printf '\\245'; yes '日本🙂' | head -n 60000 | tr -d '\\n'; echo; echo end; sleep 60`,
+        `printf 'start\\n'; until [ -e go ]; do sleep 0.05; done; printf '\\346\\227'; sleep 0.3; printf '\\245'; yes '日本🙂' | head -n 60000 | tr -d '\\n'; echo; echo end; sleep 60`,
       );
       await bash('touch go');
       let last: ExecutionResult | undefined;
@@ -123,7 +128,7 @@ export function describeProcesses({
       await expect.poll(poll).toContain('end\n');
       expect(all).not.toContain('\ufffd');
       expect(processOf(last as ExecutionResult).output_bytes).toBe(6 + 3 + 600_000 + 5);
-      const flood = await started('until [ -e go2 ]; do sleep 0.01; done; seq 1 200000');
+      const flood = await started('until [ -e go2 ]; do sleep 0.05; done; seq 1 200000');
       await bash('touch go2');
       const end = await act('wait', flood);
       expect(end.metadata).toMatchObject({ truncated: true, total_bytes: 1_288_895 });
@@ -135,7 +140,7 @@ export function describeProcesses({
     });
 
     test('wait returns when the process ends, or at its own timeout', async () => {
-      const id = await started('until [ -e go ]; do sleep 0.01; done; echo done; exit 4');
+      const id = await started('until [ -e go ]; do sleep 0.05; done; echo done; exit 4');
       const early = await act('wait', id, { timeout: 0.2 });
       expect(early).toMatchObject({ success: true, metadata: { timed_out: false } });
       expect(processOf(early).status).toBe('running');
@@ -209,7 +214,7 @@ export function describeProcesses({
     });
 
     test('a process that does not read blocks nobody, and the answer says so', async () => {
-      const id = await started('until [ -e go ]; do sleep 0.01; done; wc -c');
+      const id = await started('until [ -e go ]; do sleep 0.05; done; wc -c');
       const full = await act('write', id, { data: 'x'.repeat(300_000) });
       expect(full.success).toBe(true);
       expect(full.output).toContain('not read all of it yet');
@@ -225,23 +230,21 @@ export function describeProcesses({
     });
 
     test('kill first asks, and then leaves nothing alive', async () => {
-      const polite = await started('trap "echo bye; exit 5" TERM; echo up; while :; do sleep 0.01; done');
+      const polite = await started('trap "echo bye; exit 5" TERM; echo up; while :; do sleep 0.05; done');
       await pollUntilOutput(polite, 'up');
       const asked = await act('kill', polite);
       expect(processOf(asked)).toMatchObject({ status: 'killed', exit_code: 5 });
       expect(newOutput(asked)).toContain('bye\n');
       const stubborn = `trap "" TERM INT HUP; setsid bash -c 'trap "" TERM; ${beat('beat')}' & ${beat('other')}`;
       const id = await started(stubborn);
-      await expectAlive('beat');
-      await expectAlive('other');
+      await expectAlive('beat', 'other');
       expect(processOf(await act('kill', id, { signal: 'KILL' })).status).toBe('killed');
-      await expectDead('beat');
-      await expectDead('other');
+      await expectDead('beat', 'other');
       expect(processOf(await act('kill', id)).status).toBe('killed');
     });
 
     test('INT interrupts a program as a terminal does', async () => {
-      const id = await started('trap "echo interrupted; exit 6" INT; echo up; while :; do sleep 0.01; done');
+      const id = await started('trap "echo interrupted; exit 6" INT; echo up; while :; do sleep 0.05; done');
       await pollUntilOutput(id, 'up');
       const killed = await act('kill', id, { signal: 'INT' });
       expect(processOf(killed)).toMatchObject({ status: 'killed', exit_code: 6 });
@@ -249,7 +252,7 @@ export function describeProcesses({
     });
 
     test('a process that ends leaves nothing that it started', async () => {
-      const id = await started(`setsid bash -c '${beat('beat')}' & until [ -s beat ]; do sleep 0.01; done`);
+      const id = await started(`setsid bash -c '${beat('beat')}' & until [ -s beat ]; do sleep 0.05; done`);
       await expectStatus(id, 'exited');
       await expectDead('beat');
     });
@@ -333,7 +336,7 @@ export function describeProcesses({
 
     test('a process starts from the state of the last stateful command, and leaves none', async () => {
       await bash('cd /usr; export A=1', { stateful: true });
-      const first = bash('until [ -e go ]; do sleep 0.01; done; export A=2', {
+      const first = bash('until [ -e go ]; do sleep 0.05; done; export A=2', {
         stateful: true,
         workdir: '.',
       });
@@ -405,10 +408,9 @@ export function describeProcesses({
 
     test('processes end with the release of their slot, and the next holder sees none of them', async () => {
       const id = await started(`setsid bash -c '${beat('beat')}' & ${beat('other')}`);
-      await expectAlive('beat');
+      await expectAlive('beat', 'other');
       await acquireAgain();
-      await expectDead('beat');
-      await expectDead('other');
+      await expectDead('beat', 'other');
       const result = await act('poll', id);
       expect(result).toMatchObject({ success: false });
       expect(result.error).toContain('There is none');

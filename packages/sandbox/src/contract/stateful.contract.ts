@@ -23,9 +23,9 @@ export function describeStateful({
 
   describe('stateful commands', when('stateful commands'), () => {
     /** Functions, arrays and options are bash's; without it, only what sh has carries over. */
-    let isBash: boolean;
+    let isBash: boolean | undefined;
     beforeEach(async () => {
-      isBash = (await bash('echo "$BASH_VERSION"')).output !== '\n';
+      isBash ??= (await bash('echo "$BASH_VERSION"')).output !== '\n';
     });
 
     test('directory, exported variables and umask carry over', async () => {
@@ -170,7 +170,7 @@ export function describeStateful({
     });
 
     test('stateful commands run one after the other, in the order of their calls; others do not wait', async () => {
-      const first = stateful('export N=1; until [ -e go ]; do sleep 0.01; done; N="$N 1"');
+      const first = stateful('export N=1; until [ -e go ]; do sleep 0.05; done; N="$N 1"');
       const second = stateful('N="$N 2"');
       const third = stateful('echo "$N 3"');
       expect((await bash('echo at once')).output).toBe('at once\n');
@@ -180,7 +180,7 @@ export function describeStateful({
     });
 
     test('waiting for its turn counts towards the timeout of a call, and can be aborted', async () => {
-      const first = stateful('export N=1; until [ -e go ]; do sleep 0.01; done');
+      const first = stateful('export N=1; until [ -e go ]; do sleep 0.05; done');
       const controller = new AbortController();
       const late = stateful('touch ran', { timeout: 0.2 });
       const stopped = bash('touch ran', { stateful: true }, { signal: controller.signal });
