@@ -13,7 +13,7 @@ const LIMIT_MS = 300_000;
 /** `across` is how many slots a large batch is for. */
 export function describeBatches({ backend, slot, when, withSlots }: ContractTools, across: number): void {
   describe('batches', when('batches'), () => {
-    const waitForGo = { command: 'until [ -e go ]; do sleep 0.02; done; echo gone', timeout: 100 };
+    const waitForGo = { command: 'until [ -e go ]; do sleep 0.05; done; echo gone', timeout: 100 };
 
     const title = 'bad ones among them: each result is its own, in order';
 

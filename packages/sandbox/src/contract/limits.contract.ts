@@ -95,7 +95,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         needs(context, 'memoryBytes', ['slot']);
         // Each holds on to its 80 MB until the other has tried to get as many.
         const hold = (mine: string, theirs: string) =>
-          `${holdMemory(80)} | { dd bs=1M count=1 of=/dev/null 2>/dev/null; : > ${mine}; until [ -e ${theirs} ]; do sleep 0.01; done; cat > /dev/null; }`;
+          `${holdMemory(80)} | { dd bs=1M count=1 of=/dev/null 2>/dev/null; : > ${mine}; until [ -e ${theirs} ]; do sleep 0.05; done; cat > /dev/null; }`;
         const pair = (one: Slot, other: Slot) =>
           backend.executeBatch([
             [one, 'bash', { command: `set -o pipefail; ${hold('a', 'b')}`, timeout: 10 }],
@@ -109,7 +109,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         needs(context, 'memoryBytes', ['slot', 'container']);
         const results = await backend.executeBatch([
           [slot, 'bash', { command: `set -o pipefail; ${fillMemory(1024)}; code=$?; : > over; exit $code` }],
-          [slot, 'bash', { command: 'until [ -e over ]; do sleep 0.02; done; exit 3' }],
+          [slot, 'bash', { command: 'until [ -e over ]; do sleep 0.05; done; exit 3' }],
         ]);
         expect(results.map(({ metadata }) => metadata.failure)).toEqual(['oom', undefined]);
       });

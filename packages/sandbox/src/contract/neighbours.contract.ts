@@ -74,7 +74,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
         `grep -ao '[${name[0]}]${name.slice(1)}' /proc/net/unix`,
         `(cd "$TMPDIR" && ls ${name} 2>/dev/null)`,
       ].join('; ');
-      const own = await run(slot(), `${listen} & until [ -e up ]; do sleep 0.01; done; ${reach}`, {
+      const own = await run(slot(), `${listen} & until [ -e up ]; do sleep 0.05; done; ${reach}`, {
         timeout: 100,
       });
       // The port too, but where a backend has no loopback.

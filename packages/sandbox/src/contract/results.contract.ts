@@ -107,7 +107,7 @@ export function describeResults({ bash, when, slot, backend, sameEverywhere }: C
     test('requests of one slot run at the same time', async () => {
       // Each waits for the other, so one after the other they would time out.
       const meet = (mine: string, theirs: string) =>
-        ({ command: `: > ${mine}; until [ -e ${theirs} ]; do sleep 0.01; done`, timeout: 10 }) as const;
+        ({ command: `: > ${mine}; until [ -e ${theirs} ]; do sleep 0.05; done`, timeout: 10 }) as const;
       const results = await backend().executeBatch([
         [slot(), 'bash', meet('a', 'b')],
         [slot(), 'bash', meet('b', 'a')],

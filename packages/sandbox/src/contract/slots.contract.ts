@@ -83,7 +83,7 @@ export function describeSlots({
 
     test('a slot shows its state', async () => {
       expect(slot().state).toBe('acquired');
-      const running = bash('until [ -e go ]; do sleep 0.01; done');
+      const running = bash('until [ -e go ]; do sleep 0.05; done');
       expect(slot().state).toBe('executing');
       expect(backend().stats().slots.executing).toBe(1);
       await call('write_file', { path: 'go', content: '' });
