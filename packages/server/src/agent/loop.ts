@@ -11,7 +11,7 @@ import type { Answer } from './progress.ts';
 import { type CompletedStep, streamStep } from './step.ts';
 import { runToolCalls, settleInterrupted } from './tool-calls.ts';
 
-/** After the first answer that does not have the requested format. */
+/** How often the model may try again after its first answer that does not have the requested format. */
 const MORE_TRIES = 2;
 
 export interface AgentAnswer {

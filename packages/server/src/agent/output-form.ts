@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import type { OutputForm } from '@talaria/protocol';
 import { Check, Errors } from 'typebox/schema';
 
-/** Of processor time. */
+/** The processor time that one check may take. */
 const CHECK_MS = 100;
 /** How many problems the model is told at once; the others usually follow from them. */
 const PROBLEMS_MAX = 10;

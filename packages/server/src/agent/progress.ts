@@ -79,7 +79,7 @@ export class Progress {
   contextRange: ContextRange | undefined;
   /** How many messages before those no model can see any more. */
   skipped = 0;
-  /** What the workspace begins with is in place. */
+  /** Whether everything that the workspace begins with is in place. */
   isPrepared = false;
   /** The directory of the operator that the run works in, once it is prepared. */
   mounted: string | undefined;
@@ -290,8 +290,8 @@ export class Progress {
   }
 
   /**
-   * What this run adds to the transcript of its session: everything that is not stored there yet. `last`: said, but not
-   * on record yet.
+   * What this run adds to the transcript of its session: everything that is not stored there yet. `last`: messages that
+   * were said, but are not on record yet.
    */
   turn(last: readonly Message[] = []): Turn {
     const { contextRange, messages } = this;

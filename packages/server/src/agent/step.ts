@@ -27,7 +27,7 @@ const CHARS_PER_TOKEN = 4;
 
 export interface CompletedStep {
   finish: StepFinish;
-  /** To be appended. */
+  /** The records that the caller appends. */
   records: NewRecord[];
 }
 

@@ -249,7 +249,7 @@ async function askInTurn(
   }
 }
 
-/** What the model is told in place of an output. A reason may ask for another way, so it forbids none. */
+/** The text that the model gets instead of an output. With a reason it forbids nothing: the reason may ask for another way. */
 function denial({ message }: Decision): string {
   if (message !== undefined) return `A person refused this call and said why: ${message}`;
   return 'A person refused this call, or nobody approved it in time. Do not try to do it in another way.';
@@ -381,6 +381,6 @@ function maskedStart(run: AgentRun, text: string, max: number): string {
   const whole = start.length === text.length;
   const masked = run.secrets.mask(whole ? start : run.secrets.filter().push(start));
   if (whole && masked.length <= max) return masked;
-  // Nor half of a surrogate pair.
+  // The cut must not leave half of a surrogate pair.
   return `${masked.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

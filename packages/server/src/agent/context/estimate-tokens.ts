@@ -23,7 +23,7 @@ export function textTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
 
-/** Every step of every run asks for the same tools. */
+/** The tokens of each tool, kept because every step of every run asks for the same tools. */
 const knownTools = new WeakMap<ToolDefinition, number>();
 
 export function toolTokens(tool: ToolDefinition): number {

@@ -10,7 +10,7 @@ export interface AgentToolOptions<Arguments> {
   /** Gets arguments that the definition has checked, so nobody is asked about a call that cannot work. */
   prepare(args: Arguments, callsBefore: () => PastCall[]): PreparedCall;
   lostInRestart?: Tool['lostInRestart'];
-  /** What the model is told about timeouts; needless where the tool has none. */
+  /** The longest timeout that the model may ask for; needless for a tool without timeouts. */
   maxTimeoutS?: number;
 }
 
@@ -25,10 +25,10 @@ export function agentTool<Arguments>(
   };
 }
 
-/** By tool and by its longest timeout. */
+/** The tools as models get them, by definition and by longest timeout. */
 const knownTools = new WeakMap<ToolDefinition, Map<number, ToldTool>>();
 
-/** What a model is told. It is the same object for every run, so whatever is known about it is found out once. */
+/** The tool as a model gets it. Every run gets the same object, so facts about it (such as its tokens) are computed once. */
 function told(definition: ToolDefinition, maxTimeoutS: number): ToldTool {
   const known = knownTools.get(definition) ?? new Map<number, ToldTool>();
   knownTools.set(definition, known);

@@ -2,7 +2,7 @@
 import { runningProcesses, usesShell } from './shell-history.ts';
 import type { PastCall } from './tool.ts';
 
-/** For the calls of the other run; undefined if they have left nothing that the fork lacks. Files are told elsewhere. */
+/** The notice about what the calls of the other run left there; undefined if the fork lacks nothing. It says nothing of files. */
 export function forkNotice(calls: readonly PastCall[]): string | undefined {
   const ofServer = calls.filter(({ ofClient }) => ofClient !== true);
   if (!usesShell(ofServer)) return undefined;

@@ -1,4 +1,4 @@
-/** What a call is about to do, as one line for people. */
+/** Puts a text on one line, to show people what a call is about to do. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }

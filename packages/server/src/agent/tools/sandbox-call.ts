@@ -17,7 +17,7 @@ export type SandboxCall = (
 ) => Promise<ToolOutcome>;
 
 export interface SandboxCallOptions {
-  /** What has to be done before a call can have an effect. */
+  /** Runs before every call, and does what must be done before the call can have an effect. */
   before?(): Promise<void>;
   /** Restores the files that were lost with this slot, as far as possible, before the next call. */
   recover?(slotId: string, signal: AbortSignal): Promise<RecoveredWorkspace>;

@@ -110,7 +110,7 @@ function argumentsOf(call: PastCall, tool: string): Record<string, unknown> | un
   try {
     return JSON.parse(call.arguments) as Record<string, unknown>;
   } catch {
-    // It was refused for that.
+    // The call was refused because its arguments are not JSON.
     return undefined;
   }
 }

@@ -81,7 +81,7 @@ export function planOf(calls: readonly PastCall[]): Todo[] {
     try {
       plan = applyTodos(plan, definition.check(parseArguments(call.arguments)));
     } catch (error) {
-      // Of this step, and about to be refused.
+      // A call of this step that is about to be refused.
       if (!(error instanceof InvalidArguments)) throw error;
     }
   }

@@ -43,11 +43,11 @@ export interface PastCall {
   ofClient?: boolean;
   /** Whether another run made it, which this one is a fork of: its processes and its shell are not those of this run. */
   isInherited?: boolean;
-  /** As the model wrote them. */
+  /** The arguments as the model wrote them. */
   arguments: string;
-  /** False also while it has no outcome yet. */
+  /** Also false while the call has no outcome yet. */
   failed: boolean;
-  /** What the model read of it; empty while it has no outcome yet. */
+  /** The output that the model read; empty while the call has no outcome yet. */
   output: string;
 }
 
@@ -58,13 +58,13 @@ export interface Tool {
    * run that come before this one in the conversation.
    */
   prepare(args: Record<string, unknown>, callsBefore: () => PastCall[]): PreparedCall;
-  /** What these calls have left that does not survive a restart of the server, as text for the model. */
+  /** Tells the model what these calls left behind that a restart of the server destroys; undefined if there is nothing. */
   lostInRestart?(calls: readonly PastCall[]): string | undefined;
 }
 
 /** Tools that come and go during a run. Their names never clash with those of the others. */
 export interface FurtherTools {
-  /** Those that can be called now. */
+  /** The tools that can be called now. */
   list(): readonly Tool[];
   /** Why the tool of this name cannot be called now; undefined for any other name. */
   whyMissing(name: string): string | undefined;
@@ -109,7 +109,7 @@ export class ToolSet {
   /** Throws `InvalidArguments` also for an unknown tool and for arguments that are not a JSON object. */
   prepare(name: string, argumentsJson: string, callsBefore: () => PastCall[]): PreparedCall | ClientCall {
     if (this.isOfClient(name)) {
-      // Whoever runs the tool checks whether they are right.
+      // The client checks the arguments, because it runs the tool.
       const args = parseArguments(argumentsJson);
       return { preview: oneLine(JSON.stringify(args)), client: { arguments: args } };
     }
@@ -123,7 +123,7 @@ export class ToolSet {
     return tool.prepare(parseArguments(argumentsJson), () => this.#ofServer(callsBefore()));
   }
 
-  /** What the model has to know when the run continues after a restart. */
+  /** The texts that the model needs when the run continues after a restart. */
   lostInRestart(calls: readonly PastCall[]): string[] {
     const ofServer = this.#ofServer(calls);
     const losses = this.#present().map((tool) => tool.lostInRestart?.(ofServer));

@@ -12,7 +12,7 @@
  *           `assign`: operands are `name=value`, listed as `of=:write`.
  * operands  kinds in their order, the last repeats; `kind$` is the last operand where there are several
  * effects   `!name` every call asks as that; `when:name:pattern` one with a word that matches; `stdin:name` one that
- *           reads a text from a pipe or a here-document; `disk`: on a disk it never runs;
+ *           reads a text from a pipe or a here-document; `disk`: a call that formats a disk never runs;
  *           `>remote`, `>decoded`, `>same`, `>setup`, `>text`, `>nothing` what it prints;
  *           `rule:name` a rule of its own (rules/special.ts)
  *
@@ -68,7 +68,7 @@ export interface Option extends Fate {
 }
 
 export interface Program {
-  /** What happens to every call. */
+  /** The findings that hold for every call, and the reason if no call may run. */
   fates: readonly Fate[];
   any: boolean;
   style: 'gnu' | 'single' | 'assign';
@@ -78,7 +78,7 @@ export interface Program {
   operands: readonly string[];
   when: readonly { pattern: RegExp; fate: Fate }[];
   stdin: Fate | undefined;
-  /** On a disk it never runs. */
+  /** Whether a call that formats never runs if an argument is a disk. */
   disk: boolean;
   prints: Prints;
   rule: string | undefined;

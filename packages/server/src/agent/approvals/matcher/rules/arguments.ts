@@ -66,7 +66,7 @@ export function readArguments(args: string[], program: Program): Given {
       if (arg === '--') ended = true;
       else if (HELP.test(arg) && style === 'gnu' && (!posix || args.length === 1)) given.harmless = true;
       else at += readOption(arg, args[at + 1], program, given);
-      // What follows code or a module belongs to it.
+      // The words after code or a module are its own arguments.
       if (posix && /^(?:code|pymodule|split)$/.test(given.options.at(-1)?.option.value ?? '')) {
         given.rest = { kind: 'texts', words: args.slice(at + 1) };
         break;

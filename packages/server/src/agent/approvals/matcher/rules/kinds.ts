@@ -1,5 +1,5 @@
 /**
- * What an argument may be: the kinds that the tables of programs name, each with what is checked of it.
+ * The kinds of arguments that the tables of programs name, and the check of each kind.
  */
 import { basename } from 'node:path';
 import { NEVER } from '../families.ts';
@@ -165,7 +165,7 @@ export const KINDS: Record<string, Kind> = {
     }
     readPath(source, host);
   },
-  /** What a strace-like `-o` writes, or `|command`. */
+  /** The value of an option like `-o` of strace: a file to write, or `|command`. */
   pipe: (value, call) => {
     if (/^[|!]/.test(value)) KINDS.run!(value.slice(1), call);
     else writePath(value, call.host);
@@ -211,7 +211,7 @@ export const KINDS: Record<string, Kind> = {
   linkopt: asksFor(/linker|link-arg|plugin|^-load$/),
   mountopt: asksFor(/bind|exec|command/),
   nshost: asksFor(/^host$/),
-  /** What a container starts instead of its own program: rest.ts runs it. */
+  /** The program that a container starts instead of its own; rest.ts judges it. */
   entrypoint: () => {},
   pymodule: () => {},
   split: () => {},
@@ -245,7 +245,7 @@ const SQL_OUTSIDE = [
   ['xp_cmdshell'],
 ];
 
-/** What `$(which rm)` prints. */
+/** Programs by their bare names, because `$(which rm)` counts as `rm` here (`../walk/output.ts`). */
 const PROGRAM_NAMES = new Set('rm sh bash dash dd shred find busybox perl python3 env'.split(' '));
 
 export function configure(key: string, value: string, host: Call['host']): void {

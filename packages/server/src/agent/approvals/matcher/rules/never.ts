@@ -6,13 +6,13 @@ import type { Host } from './call.ts';
 import { rowOf } from './rows.ts';
 
 const STARTS_PROGRAMS = /system|exec|popen|spawn|subprocess|shell|wrapper|program|`|\bsh\b|getline|[!|]/;
-/** The backtick that a `'` ends is m4's. */
+/** Quoted texts in many languages; m4 begins one with a backtick and ends it with `'`. */
 const QUOTED = /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`([^`\n]*)`|`([^`'\n]*)'|!\s*([^\n]+)/g;
 
-/** What may never run, inside a text of another language, up to where a string or a call of it ends. */
+/** A command that may be one that never runs, in code of another language. The match ends where a string or a call ends. */
 const COMMANDS = /\b(?:rm|dd|mkfs[.\w]*|shutdown|reboot|poweroff|halt)[ ,][^"'`)\n]*/g;
 
-/** The texts that code hands to a shell. */
+/** Judges the texts that code may hand to a shell. */
 export function findNever(code: string, host: Host): void {
   host.scope.budget.charge(code.length);
   if (!STARTS_PROGRAMS.test(code)) return;
@@ -24,9 +24,9 @@ export function findNever(code: string, host: Host): void {
   });
 }
 
-/** The command that begins somewhere in these words, or is one of them. */
+/** Judges the command that begins at one of these words, and the commands inside single words. */
 export function findNeverIn(all: readonly string[], host: Host): void {
-  // What `--` separates differs from program to program.
+  // `--` means something else in each program, so it is dropped.
   const words = all.filter((word) => word !== '--');
   const at = words.findIndex((word) => rowOf(word.slice(word.lastIndexOf('/') + 1)) !== undefined);
   const starts = STARTS_PROGRAMS.test(words.join(' '));

@@ -17,7 +17,7 @@ const SYSTEM_DIRECTORIES =
     ' ',
   );
 const HOMES = ['home', 'Users'];
-/** Those that a project rarely has beside the directory that a command starts in. */
+/** Only these names in `../etc` mean the system's: a project rarely has them above the directory that a command starts in. */
 const CLIMBED_INTO = /^(?:etc|usr|boot|proc|sys|root|sbin)$/;
 const MAX_SEGMENTS = 1_000;
 
@@ -45,8 +45,8 @@ export function placeOf(path: string, cwd: string | undefined): Place {
 }
 
 /**
- * The same, but `../../etc/hosts` is taken for the system's: where a command starts is not known, and a few steps above the
- * workspace is the root.
+ * The same as `placeOf`, but `../../etc/hosts` is taken for `/etc/hosts`: nobody knows where a command starts, and the root is
+ * only a few steps above the workspace.
  */
 export function systemPlaceOf(path: string, cwd: string | undefined): Place {
   const place = placeOf(path, cwd);

@@ -190,7 +190,7 @@ export const SPECIAL: Record<string, (call: Call, given: Given) => unknown> = {
     if (given.options.some(({ name }) => /^(?:-O|--output-document)$/.test(name))) return;
     for (const url of given.operands) call.host.write(fileOfUrl(url), REMOTE);
   },
-  /** What tee reads is in the files that it names. */
+  /** tee writes its input to the files that it names. */
   tee: ({ host, input }, { operands }) => {
     for (const path of operands) host.write(path, input?.text ?? ENV);
   },

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not template strings
 /**
- * What asks because it cannot be told what it would do, beside commands of the same programs that do not.
+ * Commands that ask because nobody can tell what they would do, next to commands of the same programs that do not ask.
  */
 import { NEVER } from '../families.ts';
 import { allow, ask, never, type Row } from './table.ts';

@@ -39,7 +39,7 @@ export const hasGlob = (text: string): boolean => GLOB.test(text);
 /** The text is nothing but holes. */
 export const isHole = (text: string): boolean => HOLE.test(text) && text.replace(HOLES, '').trim() === '';
 
-/** What is left of a text that a program of unknown effect has read: unknown, but still from where it came. */
+/** The output of a program of unknown effect that has read the text: its content is unknown, but its origin is kept. */
 export function taintOf(text: string): string {
   const origin = (text.includes(REMOTE) ? REMOTE : '') + (text.includes(DECODED) ? DECODED : '');
   if (origin !== '') return origin;

@@ -221,7 +221,7 @@ export class Shell implements Host, ExpansionHost {
       if (variable !== undefined) scope.assignEach(variable, values);
       const before = scope.version;
       const output = bodies();
-      // What the body assigned is in effect the second time round.
+      // The second round sees what the first one assigned.
       return scope.version === before ? output : bodies();
     });
   }
@@ -270,7 +270,7 @@ export class Shell implements Host, ExpansionHost {
     return paths.some((path) => /^\/dev\/(?:stdout|stderr|tty|fd\/\d+)$/.test(path)) ? output : '';
   }
 
-  /** What a function would do is judged where it is defined, with unknown words, and again where it is called. */
+  /** A function is judged where it is defined, with unknown arguments, and again where it is called. */
   #define(name: string, body: Command): void {
     this.#graph.define(name, body);
     this.scope.functions.set(name, body);
