@@ -10,7 +10,7 @@ import type { Decision, Grant as StoredGrant } from '../journal/approvals.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type StoredRun, toWireHead } from '../journal/run-state.ts';
 
-/** As for a list of runs, whose answers are read with them. */
+/** The same limit as for a list of runs: their answers are read with them. */
 const READ_CHARS_MAX = 4_000_000;
 
 interface PageAsked {

@@ -20,7 +20,7 @@ import { type Claim, LeaseLostError } from '../journal/journal.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
 const POLL_MS = 1_000;
-/** As a fraction of the length of a lease. */
+/** How often a lease is renewed during its length. */
 const RENEWALS = 4;
 /** How long a worker may take to let go after it was abandoned: the grace of its agent and the last write. */
 const ABANDON_MS = 4_000;

@@ -28,7 +28,7 @@ export class RunCheckpoints {
     return seq === BEFORE_ALL_EVENTS ? this.first() : this.#checkpoints.at(runId, seq);
   }
 
-  /** What the run began with. */
+  /** The files that the run began with. */
   first(): Promise<CheckpointFiles> {
     return this.#checkpoints.start(this.#run.runId);
   }

@@ -40,7 +40,7 @@ export class RunCreation {
     this.#options = options;
   }
 
-  /** For a run without a job. */
+  /** Creates a run that no job starts. */
   async accept(run: NewRun): Promise<RunCreated> {
     const outcome = await this.#create(run);
     switch (outcome.kind) {

@@ -5,7 +5,7 @@ import type { ChangePlace, Changes } from '../journal/changes.ts';
 import { toWireHead } from '../journal/run-state.ts';
 
 export interface FeedItem {
-  /** Whoever has this item and those before it continues there. */
+  /** A reader that has this item, and the items before it, continues with this cursor. */
   cursor: string;
   run: Run;
 }

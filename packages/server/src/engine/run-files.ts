@@ -25,7 +25,7 @@ import type { NewRecord } from '../journal/records.ts';
 import type { WorkspaceSetup } from '../journal/workspace-setup.ts';
 import { type FoundFiles, findSessionFiles } from './session-files.ts';
 
-/** What a run begins with: the files of another one, and over them what its client asked for. */
+/** The files that a run begins with: those of another run, and on top of them what its client asked for. */
 export interface FirstFiles {
   inherited?: Checkpoint | undefined;
   setup?: WorkspaceSetup | undefined;
@@ -65,7 +65,7 @@ export interface RunWorkspaceFiles {
   blobsOf(checkpoint: Checkpoint): Promise<readonly string[] | undefined>;
 }
 
-/** What the worker of the run lends. */
+/** What the worker of the run provides. */
 export interface FilesOfRunOptions {
   claim: Claim;
   journal: Pick<Journal, 'sessions' | 'contents' | 'previousTurn' | 'readCheckpoints'>;
@@ -115,7 +115,7 @@ export class FilesOfRun {
     const isFork = request?.forked_from !== undefined;
     const found = isFork ? request.inherited?.files : await this.#filesOfSession();
     if (found === undefined) return;
-    // What the sandbox knows of the other workspace, and what the other run has stored, says nothing about this one.
+    // `capture_id` and `stored_bytes` are about the other workspace and the other run, so neither is taken over.
     const { capture_id, ...kept } = found;
     const inherited: Checkpoint = {
       ...kept,
@@ -126,7 +126,7 @@ export class FilesOfRun {
     await this.#options.append([{ event: 'workspace.checkpointed', private: inherited }]);
   }
 
-  /** Files that are not complete, or that the run has not worked with, are made again rather than missed. */
+  /** If lost files were not complete, or the run has not worked with them, `prepare` makes them again: nothing is missing. */
   async recover(workspace: RunWorkspaceFiles, messages: readonly Message[]): Promise<RecoveredWorkspace> {
     // A mounted directory is as its commands left it; `prepare` looks after it.
     if (!this.isPrepared || this.mounted !== undefined) return { kind: 'here' };
@@ -190,7 +190,7 @@ export class FilesOfRun {
     if (made !== undefined && !(await this.#isKept(made, workspace))) await this.#record(made);
   }
 
-  /** Before the end: what background processes, clients and calls without an outcome have changed. */
+  /** Keeps, before the run ends, what background processes, clients and calls without an outcome have changed. */
   async keepLast(workspace: RunWorkspaceFiles): Promise<void> {
     const { checkpoint, calls } = this.#progress;
     if (!this.isPrepared || (checkpoint === undefined && calls.length === 0)) return;
@@ -204,14 +204,14 @@ export class FilesOfRun {
     if (await workspace.isReverted()) this.#restored = await workspace.restoreLast();
   }
 
-  /** What `keepLast` had to restore; once, for a run that continues nevertheless. */
+  /** What `keepLast` restored, for a run that continues after all. A second call returns `here`. */
   takeRestored(): RecoveredWorkspace {
     const restored = this.#restored;
     this.#restored = { kind: 'here' };
     return restored;
   }
 
-  /** Although no new checkpoint could be made: the files are lost, but the last checkpoint has all that calls did. */
+  /** Whether a missed checkpoint loses nothing: the files are gone, but the last checkpoint has everything that calls did. */
   async #isKept({ record }: MadeCheckpoint, workspace: RunWorkspaceFiles): Promise<boolean> {
     const { checkpoint, outcomes } = this.#progress;
     if (!isMissed(record) || checkpoint === undefined || !(await workspace.isReverted())) return false;
@@ -225,13 +225,13 @@ export class FilesOfRun {
     failpoint('checkpoint.after-record');
   }
 
-  /** What the session keeps of the run that ends; undefined if that has not changed. */
+  /** The files that the session keeps when the run ends; undefined if it keeps those that it has. */
   async forSession(workspace: RunWorkspaceFiles): Promise<KeptSessionFiles | undefined> {
     const { claim, sharesSessionFiles } = this.#options;
     const { request, checkpoint } = this.#progress;
     const isChanged = checkpoint !== undefined && checkpoint.origin !== 'inherited';
     if (!sharesSessionFiles || request?.session_named !== true || !isChanged) return undefined;
-    // Only of a checkpoint that is on record does the run hold the blobs.
+    // The run holds the blobs of a checkpoint only once the checkpoint is on record.
     const blobIds = await workspace.blobsOf(checkpoint);
     return blobIds && { files: { run_id: claim.runId, checkpoint }, blobIds };
   }

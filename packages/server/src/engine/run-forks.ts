@@ -206,12 +206,12 @@ function hasCalled(progress: Progress): boolean {
 function inheriting(request: RunRequest, files: Checkpoint | undefined): RunRequest {
   const { inherited } = request;
   if (inherited === undefined || files === undefined) return request;
-  // A fork never works in a directory of the operator: its files are of then, and the directory is of now.
+  // A fork never works in a directory of the operator: it begins with the files of that time, and the directory has today's.
   const { mounted, ...copied } = files;
   return { ...request, inherited: { ...inherited, files: copied } };
 }
 
-/** With these files on top of what the workspace begins with. */
+/** The request with these files on top of what the workspace begins with. */
 function withFiles(request: RunRequest, files: readonly SetupFile[]): RunRequest {
   if (files.length === 0) return request;
   const { workspace = {} } = request;
@@ -224,7 +224,7 @@ function setupBlobs(runId: string, { files = [], archives = [] }: WorkspaceSetup
   return [...new Set(ids)].map((blobId) => ({ blobId, from: runHolder(runId) }));
 }
 
-/** It begins with the same files: the fork may leave them as they are, and then the session keeps none of its own. */
+/** The fork's session begins with the fork's files: a fork that does not change them gives its session none. */
 function sessionOf(
   { runId }: StoredRun,
   request: RunRequest,
@@ -234,7 +234,7 @@ function sessionOf(
   const upTo = request.inherited?.session?.to ?? 0;
   if (found === undefined) return { runId, upTo, files: null };
   const { checkpoint, holder, blobIds } = found;
-  // What the session of the run has now is what the new one has anyway.
+  // The files are not the run's own. Without `files` the new session begins with what the session of the run has now.
   if (holder !== runHolder(runId)) return { runId, upTo };
   return { runId, upTo, files: { files: { run_id: runId, checkpoint }, blobIds } };
 }

@@ -35,7 +35,7 @@ export interface RunWorkOptions {
   retentionMs: number;
   /** How long lists show a run after its end. */
   headRetentionMs: number;
-  /** After its last use; 0 means forever. */
+  /** How long a session is kept after its last use; 0 means forever. */
   sessionRetentionMs: number;
   discardWorkspace(runId: string): Promise<void>;
   /** Saves what must outlive the run; afterwards the run is evicted. */

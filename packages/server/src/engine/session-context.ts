@@ -5,13 +5,13 @@ import type { PrivatePayloads } from '../journal/records.ts';
 import type { StoredRun } from '../journal/run-state.ts';
 import { contextReach, type ReachLimits } from './context-reach.ts';
 
-/** Whether the run gets its context from its session, and has not looked for it yet, or has found none. */
+/** Whether the run gets its context from its session, but has none: it has not looked yet, or has found nothing. */
 export function lacksContext({ request, context, contextRange }: Progress): boolean {
   const asks = request?.session_named === true && request.history === undefined;
   return asks && context === undefined && contextRange === undefined;
 }
 
-/** What its session has for the run now; undefined if that is nothing. */
+/** The context that the session has for the run now; undefined if there is none. */
 export async function findContext(
   journal: Pick<Journal, 'sessions' | 'previousTurn' | 'readLog'>,
   run: StoredRun,

@@ -7,11 +7,11 @@ import type { StoredRun } from '../journal/run-state.ts';
 
 export interface FoundFiles {
   checkpoint: Checkpoint;
-  /** Who keeps the blobs of the checkpoint. */
+  /** The session or the run that keeps the blobs of the checkpoint. */
   holder: Holder;
 }
 
-/** What its session has for the run now; undefined if that is nothing, or the run wants none of it. */
+/** The files that the session has for the run now; undefined if there are none, or the run wants none. */
 export async function findSessionFiles(
   journal: Pick<Journal, 'sessions' | 'previousTurn' | 'readCheckpoints'>,
   run: StoredRun,

@@ -10,7 +10,7 @@ const BATCH = 5;
 
 export interface SessionRetentionOptions {
   sessions: Sessions;
-  /** After its last use; 0 means forever. */
+  /** How long a session is kept after its last use; 0 means forever. */
   sessionRetentionMs: number;
   log: Log;
 }

@@ -43,7 +43,7 @@ export class ChatChunks implements StreamFormat {
   readonly closed = Buffer.alloc(0);
   readonly #options: ChatChunksOptions;
   readonly #head: ChatHead & { object: 'chat.completion.chunk' };
-  /** What the running tools do, by call id. */
+  /** The previews of the calls that run, by call id. */
   readonly #labels = new Map<string, string>();
   /** The last shown event that belongs to a step. */
   #lastShownSeq = -1;

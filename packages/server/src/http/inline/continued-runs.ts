@@ -54,7 +54,7 @@ interface Wait {
   terms: RunTerms;
   /** The session's prompt when the run began. */
   sessionPrompt: string | undefined;
-  /** What the run was told since, up to its next wait. */
+  /** The messages that the run got after this wait and before its next one. */
   told: string[];
 }
 

@@ -29,7 +29,7 @@ export interface InlineReader {
   done(): void;
 }
 
-/** For a run that continues whoever leaves. */
+/** The reader of a run that continues even if its reader leaves. */
 export const NO_READER: InlineReader = { leave() {}, done() {} };
 
 interface WatchedRun {

@@ -121,7 +121,7 @@ function describe(path: string, operation: Operation): object {
   const types = [...[contentType].flat(), ...(streams ? ['text/event-stream'] : [])];
   const schemaOf = (type: string): TSchema => {
     if (type === 'text/event-stream') return StreamedEvent;
-    // What is not JSON, where JSON is the other choice, is plain bytes.
+    // If a route answers with JSON or with another type, the other type is plain bytes.
     return types.includes('application/json') && type !== 'application/json' ? Type.String() : answer;
   };
   const content = types.map((type) => [type, { schema: schemaOf(type) }]);

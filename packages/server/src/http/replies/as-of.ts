@@ -10,7 +10,7 @@ import type { CheckpointFiles } from '../../checkpoints/checkpoint-tree.ts';
 import type { RunCheckpoints } from '../../engine/run-checkpoints.ts';
 import { eventSeq } from '../requests/query.ts';
 
-/** What a listing of a checkpoint says about it. */
+/** What a listing says about the checkpoint that it shows. */
 export type AsOf = Pick<ArtifactList, 'as_of_seq' | 'omitted' | 'omitted_count'>;
 
 export async function answerAsOf(

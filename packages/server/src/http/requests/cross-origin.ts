@@ -6,7 +6,7 @@
 import { TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** What every preflight is told, as by upstream. */
+/** The methods that every preflight response allows, the same as upstream. PUT is added for those that ask for it. */
 const METHODS = 'GET, POST, PATCH, DELETE, OPTIONS';
 const HEADERS =
   'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Hermes-Session-Id, X-Hermes-Session-Key';

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { onClose } from '../replies/on-close.ts';
 
-/** Without a single byte, while the server would take more. */
+/** A client may send nothing for this long while the server would take more. */
 const SILENT_MS = 60_000;
 
 const sockets = new WeakSet<Socket>();
@@ -15,7 +15,7 @@ export function isLongRequest(socket: Socket): boolean {
   return sockets.has(socket);
 }
 
-/** Until the response has ended. A client that stands still is cut off. */
+/** Lifts the time limit until the response has ended. A client that sends nothing is cut off. */
 export function allowLongRequest({ raw }: FastifyRequest, reply: FastifyReply, silentMs = SILENT_MS): void {
   const { socket } = raw;
   sockets.add(socket);

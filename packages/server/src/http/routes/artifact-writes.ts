@@ -128,7 +128,7 @@ async function withCodes<T>(work: () => Promise<T>): Promise<T> {
     const code = error instanceof SandboxError ? CODES[error.code as keyof typeof CODES] : undefined;
     if (code === undefined) throw error;
     const { message } = error as SandboxError;
-    // What could not be deleted is named with its path on this machine.
+    // The message names the path on this machine that could not be deleted, so clients do not get it.
     const told = code === 'artifact_not_removed' ? {} : { message };
     throw new TalariaError(code, { ...told, cause: error, ...(ABOUT_PATHS.has(code) && { param: 'path' }) });
   }

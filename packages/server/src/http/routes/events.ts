@@ -31,7 +31,7 @@ function parseCursor(request: FastifyRequest): number {
   const given = [request.headers['last-event-id'], query.last_event_id, query.last_seq].filter(
     (value) => value !== undefined && value !== '',
   );
-  // Also those that another one overrides.
+  // All cursors must be valid, also those that the first one overrides.
   if (!given.every((value) => typeof value === 'string' && /^\d{1,15}$/.test(value))) {
     const message = 'The cursor must be the id of an event: a whole number';
     throw new TalariaError('invalid_cursor', { message, param: 'last_event_id' });

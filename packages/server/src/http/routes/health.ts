@@ -14,7 +14,7 @@ export interface HealthOptions {
   version: string;
   role: Config['role'];
   engine: Engine;
-  /** What the server depends on, checked on request. */
+  /** Checks, at every call, what the server depends on. */
   checks(): Promise<Record<string, Check>>;
   mcpServers(): readonly McpServerHealth[];
 }

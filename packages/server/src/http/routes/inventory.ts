@@ -19,7 +19,7 @@ export interface InventoryOptions {
   modelName: string;
   /** The tools of this process; a process that does not work on runs knows of none. */
   mcpServers(): readonly McpServerHealth[];
-  /** Those that the key may use. */
+  /** The directories that the key may use. */
   listDirectories(owner: string): Promise<Directory[]>;
 }
 

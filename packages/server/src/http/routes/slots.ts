@@ -33,7 +33,7 @@ export interface SlotService {
   mask(text: string): string;
 }
 
-/** For what is ready to leave. */
+/** How long a closing server waits until finished answers are sent. */
 const LAST_ANSWERS_MS = 1_000;
 
 /** The slots to serve, or the code of the reason why this process serves none. */
@@ -98,7 +98,7 @@ export function installSlotRoutes(app: FastifyInstance, source: SlotSource): voi
     answer: ({ request, reply, id, question }, here) =>
       answer(async ({ slots, files }) => {
         const inUse = slots.use(request.owner, id);
-        // Until the last byte is out.
+        // The slot is in use until the last byte is sent.
         onClose(reply, () => inUse[Symbol.dispose]());
         const { query } = request;
         if (question === 'content' && wantsJson(query)) return readAsJson(files, inUse.slot, query);

@@ -20,9 +20,9 @@ const KEEPALIVE = Buffer.from(SSE_KEEPALIVE);
 
 export interface EventStreamOptions<Batch, Cursor> {
   format: StreamFormat<Batch>;
-  /** What the reader has got. Of a run's events it is the last seq, -1 for none. */
+  /** The cursor of the last item that the reader has. For events of a run: the last seq, or -1 for none. */
   after: Cursor;
-  /** What a reader has got after this batch. */
+  /** The cursor of a reader that has this batch. */
   cursorAfter(batch: Batch): Cursor;
   bufferBytes: number;
   stallMs?: number;
