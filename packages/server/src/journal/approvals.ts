@@ -33,7 +33,7 @@ export interface DecisionPage {
   next?: string | undefined;
 }
 
-/** What an answer allows beyond its own call. */
+/** A permission that an answer gives beyond its own call. */
 export interface Grant {
   id: string;
   owner: string;
@@ -65,7 +65,7 @@ export interface Approvals {
   revoke(owner: string, grantId: string): Promise<boolean>;
 }
 
-/** What the record decides in a run that was in `state` before it. */
+/** The decisions that the record makes, in a run that was in `state` before it. */
 export function decisionsOf(runId: string, state: RunState, record: LogRecord): Decision[] {
   if (record.event !== 'approval.responded') return [];
   const { choice, answered_by, message } = record.public;

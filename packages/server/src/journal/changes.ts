@@ -18,7 +18,7 @@ import type { StoredRun } from './run-state.ts';
 export interface ChangePlace {
   /** Every change with a lower mark comes before this place. */
   readonly mark: number;
-  /** Of the changes with this mark or a higher one, those that come before this place; in the words of the driver. */
+  /** Which changes with this mark or a higher one come before this place, in a form that only the driver reads. */
   readonly seen?: string | undefined;
   /** The history of the database that the marks belong to, where there may be several. */
   readonly history?: string | undefined;
@@ -55,9 +55,9 @@ export interface Changes {
 /** A place that comes before both. */
 export function earlier(a: ChangePlace, b: ChangePlace): ChangePlace {
   if (a.mark !== b.mark) return a.mark < b.mark ? a : b;
-  // Which of them has seen less is unknown, so it has seen nothing.
+  // Nobody can tell which of them has seen less, so the earlier place has seen nothing.
   return a.seen === b.seen ? a : { mark: a.mark, history: a.history };
 }
 
-/** What a cursor of a feed has to be. */
+/** The message for a wrong cursor of a feed. */
 export const FEED_CURSOR = 'The cursor must be the id of an event of this feed, under the same key';

@@ -36,9 +36,9 @@ export interface Checkpoint {
   entries: number;
   /** The size of all files together. */
   bytes: number;
-  /** What the checkpoints of the run have stored so far, this one included. */
+  /** How many bytes the checkpoints of the run have stored so far, this one included. */
   stored_bytes: number;
-  /** What was in the workspace and is not kept: the first of them. */
+  /** The first of the entries that were in the workspace and are not kept. */
   omitted?: OmittedEntry[] | undefined;
   omitted_count?: number | undefined;
   /** The directory of the operator that the run worked in. The next run of its session continues there. */
@@ -62,9 +62,9 @@ export function isMissed(record: CheckpointRecord): record is MissedCheckpoint {
   return 'missed' in record;
 }
 
-/** What a session keeps of the last run in it. */
+/** The files that a session keeps of its last run. */
 export interface SessionFiles {
-  /** Whose files they are. */
+  /** The run that the files are from. */
   run_id: string;
   checkpoint: Checkpoint;
 }

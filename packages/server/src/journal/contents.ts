@@ -1,5 +1,5 @@
 /**
- * Who needs which blob (`../blobs/blob-store.ts`), as references of holders to blobs.
+ * References of holders to blobs (`../blobs/blob-store.ts`): they say who needs which blob.
  *
  * Invariants
  * - A blob is needed while a holder refers to it. A new one, which nobody has referred to yet, is needed for `BLOB_GRACE_MS` after
@@ -17,7 +17,7 @@
 import { TalariaError } from '@talaria/protocol';
 
 export const BLOB_GRACE_MS = 24 * 3600 * 1000;
-/** The other half is for clocks that differ. */
+/** The first reference must come in the first half of the grace time. The other half allows for clocks that differ. */
 export const FIRST_REFERENCE_MS = BLOB_GRACE_MS / 2;
 
 export type Holder = `run:${string}` | `file:${string}` | `session:${string}`;
@@ -68,7 +68,7 @@ export interface Contents {
   heldBy(holder: Holder): Promise<string[]>;
   /** Drops the references of a holder, or only those to these blobs; returns the blobs that nobody needs any more. */
   drop(holder: Holder, blobIds?: readonly string[]): Promise<string[]>;
-  /** Those of the blobs that nobody needs, by the store's clock. */
+  /** Returns which of these blobs nobody needs, by the store's clock. */
   unneeded(blobs: readonly NewBlob[], graceMs?: number): Promise<string[]>;
 }
 

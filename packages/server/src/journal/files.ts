@@ -31,7 +31,7 @@ export interface NewFile {
   blob: WrittenBlob;
 }
 
-/** What all files of an owner may be together. */
+/** The limits for all files of an owner together. */
 export interface FileLimits {
   maxFiles: number;
   maxBytes: number;

@@ -73,7 +73,7 @@ export interface CreateLimits {
    * others have, and admits that many more.
    */
   maxQueued: number;
-  /** What each owner may hold of a full queue all the same: no owner can lock the others out. */
+  /** Each owner may have this many runs in the queue even if it is full, so no owner can lock the others out. */
   ownerShare: number;
 }
 
@@ -116,7 +116,7 @@ export interface AppendOptions {
   turn?: Turn;
   /** New blobs that the run needs from now on, until it is evicted; see contents.ts for when they are refused. */
   blobs?: readonly (NewBlob | SmallBlob)[];
-  /** What the session of the run keeps of it, with all blobs of that checkpoint; only with a terminal record. */
+  /** The files that the session keeps of the run, with all blobs of their checkpoint; only with a terminal record. */
   sessionFiles?: KeptSessionFiles;
 }
 

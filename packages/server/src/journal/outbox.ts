@@ -97,7 +97,7 @@ export interface Outbox {
    */
   settle(message: Pick<ClaimedMessage, 'id' | 'epoch'>, settlement: Settlement): Promise<boolean>;
   due(): Promise<Due>;
-  /** For a run that has a webhook. */
+  /** Undefined for a run without a webhook. */
   state(runId: string): Promise<WebhookState | undefined>;
   /** The last known values while the store is unavailable. */
   counts(): Promise<OutboxCounts>;

@@ -76,7 +76,7 @@ export interface ForkSource {
   pos: number;
 }
 
-/** A copy, so that the fork needs nothing of the other run, which may be evicted. */
+/** A copy, so that the fork needs nothing from the other run, which may be evicted. */
 export interface Inherited {
   /** What was said after the prompt. Every call has its result. */
   messages: Message[];
@@ -93,8 +93,8 @@ export interface Inherited {
 }
 
 /**
- * Of the first `before` messages of the conversation (earlier turns, prompt and steps together) the model gets only the
- * system messages and the prompts, not the `omitted` others.
+ * The model gets only the system messages and the prompts among the first `before` messages of the conversation (earlier
+ * turns, prompt and steps together). It does not get the others; there are `omitted` of them.
  */
 export interface ContextCut {
   before: number;

@@ -22,7 +22,7 @@ export interface RunRow {
   state: string;
 }
 
-/** What lists read of a run, which may be a head (`listed-runs.ts`). */
+/** The columns that lists read of a run or of a head (`listed-runs.ts`). */
 export type ListedRow = Pick<
   RunRow,
   'n' | 'run_id' | 'owner' | 'session_id' | 'created_at' | 'updated_at' | 'next_seq' | 'job_id' | 'state'

@@ -129,7 +129,7 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
       return { pending_calls: [...state.pending_calls, { tool_call_id, tool, ...client }] };
     }
     case 'run.waiting': {
-      // Their deadline starts again.
+      // The deadlines of the calls start again.
       const expiresAt = new Map(record.public.calls.map((call) => [call.tool_call_id, call.expires_at]));
       return {
         pending_calls: state.pending_calls.map((call) => ({

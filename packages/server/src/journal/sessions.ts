@@ -58,7 +58,7 @@ export interface StoredSession extends Record<SessionFlag, boolean> {
   title: string | null;
   /** Instructions for every run in it, before the run's own. */
   systemPrompt: string | null;
-  /** What created it, and the model it is for, as its creator named them. */
+  /** The source and the model of the session, as its creator named them. */
   source: string | null;
   model: string | null;
   /** The beginning of the first message of a user. */
@@ -140,7 +140,7 @@ export interface NewFork {
   into: string;
   /** How many messages the fork starts with, from the first; without it, all. */
   upTo?: number | undefined;
-  /** Without it, that of the original session. */
+  /** The title of the original session by default. */
   title?: string | null | undefined;
   files?: ForkedFiles;
 }

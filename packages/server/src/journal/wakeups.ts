@@ -4,12 +4,12 @@ import type { StoredEvent } from './journal.ts';
 import type { LogRecord } from './records.ts';
 
 /**
- * `ended`: a hint that the last event of the run is there. Without it, it may be there, too. `events`: those that became
- * durable, one after the other; without them, or if others are missing before them, the listener has to read.
+ * `ended`: a hint that the last event of the run is there; it may also be there without the hint. `events`: the events that
+ * became durable, in order. Without them, or if events are missing before them, the listener has to read.
  */
 export type EventListener = (ended: boolean, events?: readonly StoredEvent[]) => void;
 
-/** Who is woken for what, in this process. Listeners run in the caller's turn and must not throw. */
+/** Wakes the listeners in this process. They run in the caller's turn and must not throw. */
 export class Wakeups {
   readonly #events = new TransientMap<Set<EventListener>>();
   readonly #posts = new TransientMap<Set<() => void>>();

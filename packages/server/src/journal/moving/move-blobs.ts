@@ -11,7 +11,7 @@ import { BlobGoneError, type BlobStore } from '../../blobs/blob-store.ts';
 import type { ComparedTable } from './compare-stores.ts';
 import type { Mark, SourceEnd, TargetEnd } from './store-ends.ts';
 
-/** Beside the names of tables, in what is reported. */
+/** Stands for the contents in reports, next to the names of tables. */
 export const CONTENTS = 'contents';
 
 const PAGE = 1_000;

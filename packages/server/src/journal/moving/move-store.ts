@@ -34,7 +34,7 @@ export interface MoveOptions {
 export interface MoveProgress {
   phase: 'copying' | 'comparing';
   table: string;
-  /** Of all tables, in this phase. */
+  /** How many rows of all tables this phase has done. */
   rows: number;
   totalRows: number;
 }
@@ -44,7 +44,7 @@ export interface Moved {
   tables: ComparedTable[];
   /** How many contents neither store has. */
   missingContents: number;
-  /** True when an earlier command had already finished everything. */
+  /** When an earlier command finished everything; undefined if this one did the work. */
   verifiedBefore: Date | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface TableShape {
   readonly key: readonly string[];
 }
 
-/** What a store consists of. A counter gives out numbers that are never reused, such as `runs.n`. */
+/** The tables and counters of a store. A counter gives out numbers that are never reused, such as `runs.n`. */
 export interface StoreShape {
   readonly tables: ReadonlyMap<string, TableShape>;
   readonly counters: ReadonlySet<string>;
@@ -90,7 +90,7 @@ export interface Mark {
 
 /** Takes blobs of another store, with their ids. */
 export interface TargetBlobs extends BlobStore {
-  /** Whether it is there as a whole. */
+  /** Whether the blob is there as a whole. */
   has(blobId: string): Promise<boolean>;
   /** Replaces what is there. */
   put(blobId: string, bytes: AsyncIterable<Uint8Array>): Promise<unknown>;
@@ -113,7 +113,7 @@ export interface TargetEnd extends StoreEnd {
   find(table: MovedTable, keys: readonly Key[]): Promise<Row[]>;
 }
 
-/** Where the values of the key are in a row. */
+/** Returns a function that reads the key of a row. */
 export function keyOf({ columns, key }: MovedTable): (row: Row) => Key {
   const places = key.map((name) => columns.findIndex((column) => column.name === name));
   return (row) => places.map((place) => row[place]!);

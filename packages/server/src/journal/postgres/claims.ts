@@ -237,7 +237,7 @@ function inTurns(
   return chosen;
 }
 
-/** Each owner once, by its last position. */
+/** The owners in the order of their last rows, each owner once. */
 function lastTurns(rows: readonly RunRow[]): string[] {
   const owners = new Set<string>();
   for (const { owner } of rows) {

@@ -31,7 +31,7 @@ const types: pg.CustomTypesConfig = {
     id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
 };
 
-/** Where the next connection is tried. */
+/** Chooses the host to which the next connection is tried. */
 export class Hosts {
   readonly #addresses: readonly string[];
   #next = 0;

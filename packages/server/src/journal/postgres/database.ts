@@ -288,7 +288,7 @@ export class Database {
   }
 }
 
-/** What the pool is told to make. */
+/** A connection of the pool, which creates objects of our class `Connection`. */
 type PooledConnection = pg.PoolClient & Connection;
 
 /** Prepared, like every repeated statement (`prepared.ts`). */

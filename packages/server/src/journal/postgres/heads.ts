@@ -9,7 +9,7 @@ import type { StoredRun } from '../run-state.ts';
 import { decisionsOfGoneRuns } from './approvals.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
-/** What a head is made of. */
+/** The columns of a run that its head is made of. */
 export type EndedRow = ListedRow & { status: string; finished_at: number };
 
 /** These runs have been deleted in this transaction: their heads stay. */

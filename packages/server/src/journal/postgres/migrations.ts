@@ -486,7 +486,7 @@ export async function encodingProblem(tx: Pick<Transaction, 'rows'>): Promise<st
   return row?.encoding === 'UTF8' ? undefined : `its encoding is ${row?.encoding}, not UTF8`;
 }
 
-/** What to do about it. */
+/** What an operator does about an `encodingProblem`. */
 export const ENCODING_REMEDY = 'make it with createdb -E UTF8 -T template0';
 
 /** 0 for a database without our tables. */

@@ -312,7 +312,7 @@ export class PostgresJournal implements Journal {
         [runIds, options.keepHeads],
       );
       const ids = gone.map((row) => row.run_id);
-      // Who deletes a session does not want to find it in a list.
+      // Runs of a deleted session leave no heads: its owner does not want to find them in a list.
       const kept = options.keepHeads ? gone.filter((row) => !row.session_gone) : [];
       keepHeads(tx, kept);
       decisionsOfGoneRuns(

@@ -17,7 +17,7 @@ export class QueueCount {
   #countedBy: Transaction | undefined;
   #total = 0;
   #byOwner = new Map<string, number>();
-  /** What the other servers have room for; read only where it decides. */
+  /** How many runs the other servers have room for; read only if the decision depends on it. */
   #room: number | undefined;
 
   constructor(serverId: string) {

@@ -50,7 +50,7 @@ export class PostgresReader {
     const page = selectRuns(filter, before, {
       given,
       unindexed: (column) => column,
-      // It reads all of a part before it merges.
+      // Postgres reads a whole part before it merges the parts, so each part gets the limit.
       part: (select, rows) => `(${select} ORDER BY n DESC LIMIT ${given(rows)})`,
     });
     const rows = await this.#query<ListedRow>(

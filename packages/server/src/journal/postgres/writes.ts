@@ -25,7 +25,7 @@ export type Write =
   | { kind: 'release'; lease: Lease; parkMs?: number | undefined }
   | { kind: 'place'; lease: Lease; serverId: string };
 
-/** Of the blobs that it brings along. */
+/** How many bytes of small blobs the write brings along. */
 export function bytesOf(write: Write): number {
   if (write.kind !== 'append') return 0;
   const { blobs = [] } = write.options;

@@ -30,7 +30,7 @@ export class ApprovalsReader {
     return { grants: rows.map(toGrant), next };
   }
 
-  /** What is granted to this owner, for good or in this session. */
+  /** The grants of this owner that are permanent or belong to this session. */
   granted(owner: string, sessionId: string): GrantRow[] {
     return this.#statement("SELECT * FROM grants WHERE owner = ? AND session_id IN ('', ?)").all<GrantRow>(
       owner,

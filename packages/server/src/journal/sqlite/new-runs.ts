@@ -1,10 +1,11 @@
 /**
- * What this process knows about new runs without reading: it is the only one that writes to the database. A subscriber that comes
- * right after the creation, and the first worker, then cost no read.
+ * What this process knows about new runs without reading the database, because it is the only one that writes there. So a
+ * subscriber that comes right after the creation costs no read, and neither does the first worker.
  *
- * A run is known from the moment at which its creation is sent to the writer until something else about it is sent. Not until that is
- * reported: reads of the database see a commit earlier, and a client that has seen the end of a run must not see its beginning
- * again. Only a second claim is not foreseen; until it is reported, the time and the number of the first one stand.
+ * A run is known here from the moment its creation is sent to the writer until the next write about it is sent. The sending
+ * counts, not the report of the commit: readers of the database see a commit before it is reported, and a client that has seen
+ * the end of a run must not see its beginning again. Only a second claim is not noticed when it is sent: until it is reported,
+ * `find` returns the time and the number of the first claim.
  */
 import { TransientMap } from '../../basics/transient-map.ts';
 import type { LogRecord } from '../records.ts';
@@ -14,7 +15,7 @@ import type { Leased } from './writer.ts';
 
 interface ClaimedRun {
   run: StoredRun;
-  /** Until its worker has taken it. */
+  /** The log, until the worker of the run has taken it. */
   log: readonly RecordRow[] | undefined;
 }
 
@@ -22,7 +23,7 @@ export class NewRuns {
   readonly #untouched = new TransientMap<true>();
   readonly #claimed = new TransientMap<ClaimedRun>();
 
-  /** Called when its creation is sent. */
+  /** Called when the creation of the run is sent. */
   add(runId: string): void {
     this.#untouched.set(runId, true);
   }
@@ -34,23 +35,23 @@ export class NewRuns {
     else this.#claimed.delete(runId);
   }
 
-  /** Called when something is sent that changes its log, or when there is no such run after all. */
+  /** Called when a write is sent that changes the log of the run, or when the run was not created after all. */
   forget(runId: string): void {
     this.#untouched.delete(runId);
     this.#claimed.delete(runId);
   }
 
-  /** Whether it certainly has no event. */
+  /** Whether the run certainly has no event. */
   isWithoutEvents(runId: string): boolean {
     return this.#untouched.get(runId) === true;
   }
 
-  /** The run, if it was claimed once, and nothing else. */
+  /** The run, if nothing happened to it but one claim. */
   find(runId: string): StoredRun | undefined {
     return this.#claimed.get(runId)?.run;
   }
 
-  /** Its log, once, if it was claimed once, and nothing else. */
+  /** The log of the run, if nothing happened to it but one claim. A second call returns nothing. */
   takeLog(runId: string): LogRecord[] | undefined {
     const claimed = this.#claimed.get(runId);
     const log = claimed?.log;

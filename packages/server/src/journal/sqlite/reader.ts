@@ -102,7 +102,7 @@ export class SqliteReader {
         return '?';
       },
       unindexed: (column) => `+${column}`,
-      // It merges as it reads.
+      // SQLite merges the parts while it reads them, so the parts need no limit.
       part: (select) => select,
     });
     // Read one by one: their states may be large.

@@ -76,7 +76,7 @@ export class WriterClient {
     worker.on('message', this.#onMessage).on('error', this.#onError).on('exit', this.#onExit);
   }
 
-  /** As of the last commit. */
+  /** The depth of the queue at the last commit. */
   get depth(): QueueDepth {
     return this.#depth;
   }

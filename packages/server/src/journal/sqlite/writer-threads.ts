@@ -9,7 +9,7 @@ const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta
 export interface WriterThreads {
   /** A thread that has no database open. */
   take(): Worker;
-  /** Of a thread that has closed its database. */
+  /** Takes back a thread that has closed its database. */
   giveBack(thread: Worker): Promise<unknown>;
 }
 

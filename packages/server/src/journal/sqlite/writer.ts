@@ -43,7 +43,7 @@ const PROBE_BYTES = 65_536;
 
 type FoundRow = RunRow & { session_gone: number };
 
-/** Of the table of runs, with their new values. */
+/** Columns of the table `runs` with their new values. */
 type Columns = Record<string, string | number | null>;
 
 export interface Appended {
@@ -56,7 +56,7 @@ export interface Appended {
 }
 
 export interface Leased extends Claim {
-  /** All of it, of a run that nobody has worked on before. */
+  /** The whole log, but only if nobody has worked on the run before. */
   log?: RecordRow[];
 }
 
