@@ -33,7 +33,7 @@ const MAX_ENTRIES = 100_000;
 const MAX_NAMED = 50;
 
 export interface CheckpointLimits {
-  /** What all checkpoints of a run may store together. */
+  /** How many bytes all checkpoints of a run may store together. */
   maxBytes: number;
   /** Larger files are left out. */
   maxFileBytes: number;
@@ -49,7 +49,7 @@ export interface CheckpointMakerOptions {
   report: Report;
 }
 
-/** To be appended. */
+/** A record that the caller appends, with its new blobs. */
 export interface MadeCheckpoint {
   record: CheckpointRecord;
   blobs: (NewBlob | SmallBlob)[];

@@ -25,7 +25,7 @@ import { entryBytes } from './entry-bytes.ts';
 import { Omissions } from './omissions.ts';
 
 const DEFAULT_MAX_ENTRIES = 10_000;
-/** What Linux allows; a workspace refuses longer names. */
+/** The longest name that Linux allows; a workspace refuses longer ones. */
 const MAX_NAME_BYTES = 255;
 
 export class CheckpointReader implements WorkspaceReader {
@@ -86,7 +86,7 @@ export class CheckpointReader implements WorkspaceReader {
     );
   }
 
-  /** In the order of the tree. */
+  /** All entries below `start`, in the order of the tree. */
   *#below(start: CheckpointEntry | undefined): Generator<CheckpointEntry, void> {
     const prefix = prefixOf(start);
     for (const entry of this.#files.tree.values()) {
@@ -131,7 +131,7 @@ class CheckpointFile implements ArtifactFile {
     return Readable.from(entryBytes(this.#files, this.#entry, range), { objectMode: false });
   }
 
-  /** Nothing is open. */
+  /** There is nothing to close. */
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
@@ -160,12 +160,12 @@ function* inOrder(
   }
 }
 
-/** What the paths of its entries begin with. */
+/** The beginning of all paths below the directory. */
 function prefixOf(directory: CheckpointEntry | undefined): string {
   return directory === undefined ? '' : `${fromCapturedPath(directory)}/`;
 }
 
-/** What a path has before its name. */
+/** The path up to and including its last slash. */
 function directoryOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1);
 }

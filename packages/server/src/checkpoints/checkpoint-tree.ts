@@ -15,7 +15,7 @@ export interface ContentPlace {
 }
 
 export interface CheckpointEntry extends CapturedEntry {
-  /** Of a file; not of an empty one. */
+  /** Only for a file that is not empty. */
   content?: ContentPlace | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface CheckpointFiles {
   /** The last event whose effects the files contain; -1 for the files that a run begins with. */
   asOfSeq: number;
   tree: CheckpointTree;
-  /** What was in the workspace and is not in the tree: the first of them, and how many there are. */
+  /** The first of the entries that were in the workspace and are not in the tree; `omittedCount` counts all of them. */
   omitted: readonly OmittedEntry[];
   omittedCount: number;
   /** The bytes of a file, all of them or a part. */

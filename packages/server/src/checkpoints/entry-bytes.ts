@@ -1,4 +1,4 @@
-/** What is in an entry, in bytes: of a link its target, of a directory nothing. */
+/** Reads an entry as bytes: a file gives its content, a link its target, a directory nothing. */
 import type { ByteRange, CheckpointEntry, CheckpointFiles } from './checkpoint-tree.ts';
 
 export async function* entryBytes(

@@ -8,7 +8,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import type { BlobPart } from '../journal/checkpoints.ts';
 import { type CheckpointEntry, type CheckpointTree, entryKey } from './checkpoint-tree.ts';
 
-/** What makes one tree of another: first everything in `removed` goes, with all below it; then `changed` is put in. */
+/** Turns one tree into another: first everything in `removed` goes, with all below it; then `changed` is put in. */
 export interface TreeChange {
   removed: readonly CapturedPath[];
   changed: readonly CheckpointEntry[];
@@ -22,7 +22,7 @@ export function applyChange(tree: CheckpointTree, { removed, changed }: TreeChan
   return next;
 }
 
-/** What makes `tree` of `from`; entries that are the same are left out. */
+/** The change that turns `from` into `tree`, without the entries that are the same. */
 export function changeBetween(from: CheckpointTree, tree: CheckpointTree): TreeChange {
   return {
     removed: [...from].filter(([key]) => !tree.has(key)).map(([, entry]) => pathOf(entry)),

@@ -1,6 +1,7 @@
 /**
- * What a checkpoint does not hold although it was in the workspace. Of a directory that was left out only itself is named, so a
- * path below it was left out, too. Paths are strings with one character per byte (`fromCapturedPath`).
+ * The entries that a checkpoint does not hold although they were in the workspace. If a directory was left out, only the
+ * directory is named, but every path below it was left out, too. Paths are strings with one character per byte
+ * (`fromCapturedPath`).
  */
 import { fromCapturedPath, type OmissionReason } from '@talaria/sandbox';
 import type { CheckpointFiles } from './checkpoint-tree.ts';
@@ -21,7 +22,7 @@ export class Omissions {
 
   constructor({ omitted, omittedCount }: Pick<CheckpointFiles, 'omitted' | 'omittedCount'>) {
     for (const entry of omitted) this.#reasons.set(fromCapturedPath(entry), entry.reason);
-    // After the first entry too many, nothing was looked at any more.
+    // After the first entry too many, nobody looked at the rest of the workspace.
     this.areKnown = omittedCount <= omitted.length && !omitted.some(({ reason }) => reason === 'too_many');
   }
 

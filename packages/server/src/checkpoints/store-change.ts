@@ -19,11 +19,11 @@ import { encodePart, type TreeChange } from './manifest.ts';
 const OWN = '';
 
 export interface StoredChange {
-  /** To be appended with the record. */
+  /** The blob that the caller appends with the record. */
   blob: NewBlob | SmallBlob;
   size: number;
   part: BlobPart;
-  /** As stored, with the place of every content. */
+  /** The change as it is stored, with the place of every content. */
   change: TreeChange;
 }
 
@@ -122,7 +122,7 @@ class Packing {
     return [...this.#entries.values()];
   }
 
-  /** Of several files with the same content one is read; the others only if that one has changed meanwhile. */
+  /** If several files have the same content, only one of them is read; the others only if that one has changed meanwhile. */
   async *contents(): AsyncGenerator<Uint8Array, void> {
     yield* this.#given();
     for (;;) {
@@ -167,7 +167,7 @@ class Packing {
     }
   }
 
-  /** Gives every content its place that is known by now; returns one file for each of the others. */
+  /** Enters the place of every content that has one by now; returns one file for each of the other contents. */
   #missing(): Map<string, CheckpointEntry> {
     const missing = new Map<string, CheckpointEntry>();
     const asked = new Set<string>();

@@ -82,7 +82,7 @@ export function checkpointAt(
   return records.findLast(({ upto }) => upto <= pos) ?? startOf(records);
 }
 
-/** What the run began with. */
+/** The checkpoint of the files that the run began with. */
 function startOf(records: readonly CheckpointRecord[]): CheckpointRecord | undefined {
   return records.findLast((record) => !isMissed(record) && record.origin !== 'worked');
 }

@@ -12,7 +12,7 @@ export interface ResponseView {
 export function responseSettings(
   asked: CreateResponse,
   view: ResponseView,
-  /** Those of the requested settings that the server lets clients set. */
+  /** The requested settings that the server lets clients set. */
   used: ModelSettings = {},
 ): ResponseSettings {
   const { previousResponseId, conversation, instructions, metadata, truncation, background, store } = asked;

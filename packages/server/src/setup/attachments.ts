@@ -27,12 +27,12 @@ export interface Messages {
 
 export interface Attachments {
   files: SetupFile[];
-  /** For the run to hold. */
+  /** The blobs that the run has to hold. */
   blobs: SharedBlob[];
 }
 
 export interface Placed<T> extends Attachments {
-  /** With text in place of every file. */
+  /** The messages, with text in place of every file. */
   messages: T;
 }
 
@@ -69,7 +69,7 @@ class Placing {
   readonly #owner: string;
   readonly #files: Pick<Files, 'get'>;
   readonly #taken: Set<string>;
-  /** By what they are: the same file twice is one file. */
+  /** The files by their id, or by their name and content: the same file twice is one file. */
   readonly placed = new Map<string, { file: SetupFile; size: number }>();
   readonly blobs = new Map<string, SharedBlob>();
 

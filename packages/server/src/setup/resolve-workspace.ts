@@ -12,7 +12,7 @@ import { isAllowed } from './directory-mounts.ts';
 
 export interface ResolvedWorkspace {
   setup: WorkspaceSetup;
-  /** For the run to hold. */
+  /** The blobs that the run has to hold. */
   blobs: SharedBlob[];
 }
 

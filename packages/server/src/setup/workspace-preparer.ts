@@ -35,7 +35,7 @@ const MAX_RATIO = 200;
 const FREE_BYTES = 64 * 1024 * 1024;
 
 export interface SetupLimits {
-  /** Of all files that are brought in, whichever part they come with. What git fetches counts as work of the run. */
+  /** The size of all files that are brought in, whichever part they come with. What git fetches is work of the run instead. */
   maxBytes: number;
   /** Files, directories and links. */
   maxEntries: number;
@@ -207,7 +207,7 @@ function take(left: SetupLimits, size: number): void {
   left.maxBytes -= size;
 }
 
-/** For the client; undefined if it is not the client's business. */
+/** The reason to show the client; undefined if the failure is not the client's business. */
 function reasonOf(error: unknown): string | undefined {
   const isTold =
     error instanceof ArchiveError ||

@@ -178,7 +178,7 @@ export class ClientSlots {
     return this.#end(this.#existing(owner, slotId), options);
   }
 
-  /** For readers of its files; throws `slot_not_found`. */
+  /** Keeps the slot in use while somebody reads its files; throws `slot_not_found`. */
   use(owner: string, slotId: string): SlotInUse {
     const held = this.#existing(owner, slotId);
     this.#begin(held);
@@ -219,7 +219,7 @@ export class ClientSlots {
   /** Refuses waiting callers, and those whom the backend has not served yet; gives batches in progress this long, and releases every slot. */
   async drain(ms: number): Promise<void> {
     this.#places.close();
-    // Those who have a place may wait for a container for a long time.
+    // Callers who have a place may wait for a container for a long time.
     this.#draining.abort(draining());
     await atMost(ms, Promise.allSettled(this.#batches));
     await Promise.allSettled(this.#turns.values());
@@ -280,7 +280,7 @@ export class ClientSlots {
     }
   }
 
-  /** From now on nobody finds it. */
+  /** Releases the slot. From now on nobody finds it. */
   async #end(
     held: Held,
     options: { resetWorkspace: boolean },
@@ -304,7 +304,7 @@ export class ClientSlots {
     try {
       await this.#options.backend.release(held.slot, { resetWorkspace });
     } catch (error) {
-      // What could not be deleted now is deleted later.
+      // A workspace that could not be deleted now is deleted later.
       this.#kept.keep(held.workspace);
       throw error;
     }

@@ -35,7 +35,7 @@ export interface KeptWorkspacesOptions {
 
 export class KeptWorkspaces {
   readonly #options: KeptWorkspacesOptions;
-  /** By name: when it is to be deleted. */
+  /** When each workspace is deleted, by name. */
   readonly #dueAt = new Map<string, number>();
   readonly #timer = new SweepTimer((signal) => this.#sweep(signal));
 
@@ -61,12 +61,12 @@ export class KeptWorkspaces {
     return this.#timer.stop();
   }
 
-  /** Its slot was released. */
+  /** Called when the slot of the workspace was released. */
   keep(name: string): void {
     this.#dueAt.set(name, Date.now() + this.#options.keepMs);
   }
 
-  /** It is in use again, or deleted. */
+  /** Called when the workspace is in use again, or deleted. */
   forget(name: string): void {
     this.#dueAt.delete(name);
   }

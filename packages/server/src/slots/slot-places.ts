@@ -13,7 +13,7 @@ import type { QueuePace } from '../engine/pace.ts';
 export interface SlotPlacesOptions {
   max: number;
   maxPerOwner: number;
-  /** Of one key. */
+  /** How many callers of one key may wait. */
   maxWaiting: number;
   /** How fast places become free. */
   pace: QueuePace;
@@ -32,7 +32,7 @@ export class SlotPlaces {
   readonly #held = new Map<string, number>();
   /** By key, each in the order of arrival. */
   readonly #waiting = new Map<string, Set<Caller>>();
-  /** By key: when it last got a place, as a growing number. */
+  /** When each key last got a place, as a growing number. */
   readonly #servedAt = new Map<string, number>();
   #total = 0;
   #served = 0;

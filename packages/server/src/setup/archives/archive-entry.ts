@@ -1,13 +1,13 @@
 /** An entry of an archive as its reader found it. Nothing about it has been checked yet. */
 export interface ArchivedEntry {
-  /** In the bytes of the archive; a directory may end with a slash. */
+  /** The bytes of the name as the archive has them; the name of a directory may end with a slash. */
   name: Buffer;
   type: 'file' | 'directory' | 'symlink';
-  /** Of a file; 0 for everything else. */
+  /** The size of a file; 0 for everything else. */
   size: number;
   mode: number;
   modifiedMs: number;
-  /** Of a link. */
+  /** Only for a link. */
   target?: Buffer;
   /** Exactly `size` bytes, or an error. Read it before the next entry. */
   content(): AsyncGenerator<Buffer, void>;
@@ -22,9 +22,9 @@ export interface ArchiveSource {
 
 export interface ArchiveLimits {
   maxEntries: number;
-  /** Of all files. */
+  /** The size of all files together. */
   maxBytes: number;
-  /** Limits of the whole workspace, of which these are what earlier parts have left. */
+  /** The limits of the whole workspace. The two above are what earlier parts have left of them. */
   whole?: { maxEntries?: number | undefined; maxBytes?: number | undefined } | undefined;
 }
 

@@ -6,14 +6,14 @@ const NOTHING = Buffer.alloc(0);
 export class ByteStream {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #chunk: Buffer = NOTHING;
-  /** What is left of the part that was begun. */
+  /** How many bytes are left of the part that was begun. */
   #left = 0;
 
   constructor(bytes: AsyncIterable<Uint8Array>) {
     this.#chunks = bytes[Symbol.asyncIterator]();
   }
 
-  /** For a few bytes, which are joined in memory; undefined if the stream has ended before the first of them. */
+  /** The next few bytes, joined in memory; undefined if the stream has ended before the first of them. */
   async take(count: number): Promise<Buffer | undefined> {
     const pieces: Buffer[] = [];
     for (let left = count; left > 0; ) {
@@ -43,7 +43,7 @@ export class ByteStream {
     for await (const _ of this.part(count));
   }
 
-  /** To the end of the stream, which may have something to say against what was read. */
+  /** Reads to the end of the stream, which may fail only there, for example with a wrong checksum. */
   async drain(): Promise<void> {
     while ((await this.#piece(Number.MAX_SAFE_INTEGER)) !== undefined);
   }

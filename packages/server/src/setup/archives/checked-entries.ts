@@ -110,7 +110,7 @@ function pathOf(components: readonly string[]): Buffer {
   return Buffer.from(components.join(SLASH), 'latin1');
 }
 
-/** What the archive has brought so far. */
+/** The entries that the archive has brought so far. */
 class Tree {
   readonly #types = new Map<string, TreeEntry['type']>();
   readonly #limits: ArchiveLimits;
@@ -119,7 +119,7 @@ class Tree {
     this.#limits = limits;
   }
 
-  /** The directories above it that no entry has brought. */
+  /** The directories above this path that no entry has brought. */
   *above(components: readonly string[], modifiedMs: number): Generator<TreeEntry, void> {
     for (let depth = 1; depth < components.length; depth++) {
       const path = components.slice(0, depth).join(SLASH);

@@ -59,7 +59,7 @@ export async function* readTar(bytes: AsyncIterable<Uint8Array>): AsyncGenerator
   }
 }
 
-/** A header about the next entry. */
+/** Reads a header about the next entry, or about the whole archive. */
 async function readMeta(stream: ByteStream, { type, size }: Header, next: Overrides): Promise<Overrides> {
   if (size < 0 || size > META_MAX) {
     throw new ArchiveError(`a header of it has ${size} bytes; at most ${META_MAX} are read`);
@@ -75,7 +75,7 @@ async function readMeta(stream: ByteStream, { type, size }: Header, next: Overri
     case 'K':
       return { ...next, linkName: untilZero(content) };
     default:
-      // What holds for all entries is about their owners and where they came from.
+      // Headers about the whole archive usually tell of owners and where it came from: nothing that is needed here.
       return next;
   }
 }
@@ -86,7 +86,7 @@ function toEntry(header: Header, overrides: Overrides, size: number): ArchivedEn
   if (refusal !== undefined) throw new ArchiveError(`${shownName(name)} ${refusal}`);
   const shared = { name, mode: header.mode, modifiedMs: modifiedS * 1000, content: noContent };
   if (header.type === '2') return { ...shared, type: 'symlink', size: 0, target: linkName };
-  // In the oldest form only the slash tells.
+  // In the oldest form only the slash tells that it is a directory.
   if (header.type === '5' || name.at(-1) === SLASH) return { ...shared, type: 'directory', size: 0 };
   // An unknown kind is to be read as a file.
   return { ...shared, type: 'file', size };

@@ -1,6 +1,6 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 
-/** What comes out when the bytes pass through; whoever reads gets a failure of either. */
+/** The bytes after the transform. A failure of the source or of the transform reaches the reader. */
 export function through(bytes: AsyncIterable<Uint8Array>, transform: Transform): AsyncIterable<Buffer> {
   pipeline(Readable.from(bytes, { objectMode: false }), transform, () => {});
   return transform;

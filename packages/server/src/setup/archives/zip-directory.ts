@@ -42,7 +42,7 @@ export interface ZipEntry {
   crc: number;
   size: number;
   compressedSize: number;
-  /** Of the header in front of the content. */
+  /** Where the header begins that is in front of the content. */
   offset: number;
   mode: number;
   modifiedMs: number;
@@ -72,7 +72,7 @@ export async function findDirectory(source: ArchiveSource): Promise<DirectoryPla
   return { entries, start, end: start + size };
 }
 
-/** What the end says about the directory. */
+/** The numbers about the directory that are at the end of the archive. */
 interface EndNumbers {
   disk: number;
   directoryDisk: number;
@@ -82,7 +82,7 @@ interface EndNumbers {
   start: number;
 }
 
-/** Whether the small form says the same, or that a number does not fit. */
+/** Whether each number of the small form is the same, or says that the number does not fit. */
 function isSame(small: EndNumbers, large: EndNumbers): boolean {
   const names = Object.keys(small) as (keyof EndNumbers)[];
   return names.every((name) => {

@@ -13,7 +13,7 @@ import type { WorkspaceGit } from '@talaria/protocol';
 export interface CloneCommand {
   command: string;
   env: Record<string, string>;
-  /** What must not be shown, in all its forms. */
+  /** Texts that must not be shown: the credentials, in all their forms. */
   secrets: string[];
 }
 
@@ -89,7 +89,7 @@ export function cloneCommand({ path, url, ref, depth }: WorkspaceGit): CloneComm
   };
 }
 
-/** What cannot be decoded is taken as it is. */
+/** Returns a text that cannot be decoded as it is. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
