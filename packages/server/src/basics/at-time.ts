@@ -1,4 +1,4 @@
-/** What a timer of Node can wait at most; with more it fires at once. */
+/** The longest time that a timer of Node can wait; with a longer one it fires at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Calls back at this time of the clock, however far away it is, and never in the caller's turn. The result cancels it. */

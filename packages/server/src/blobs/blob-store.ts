@@ -34,8 +34,8 @@ export interface BlobRange {
 
 export interface BlobAccess {
   /**
-   * What to do if the store is away: `wait` for as long as it takes, as the work on runs does, or `refuse` after a few seconds
-   * with `store_unavailable`, because a client waits. `wait` unless told.
+   * What to do if the store is away: `wait` for as long as it takes (the default), as the work on runs does, or `refuse` after a
+   * few seconds with `store_unavailable`, because a client waits.
    */
   whileAway?: 'wait' | 'refuse' | undefined;
 }

@@ -1,4 +1,4 @@
-/** What every driver does with the bytes it is given: counts and hashes them, and stops at a limit or at a signal. */
+/** Counts and hashes the bytes that a driver is given, and stops at a limit or at a signal. */
 import { createHash } from 'node:crypto';
 import { BlobTooLargeError, type BlobWrite } from './blob-store.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { BlobAccess, BlobRange, BlobStore, BlobWrite, ListedBlob, WrittenBlob } from './blob-store.ts';
 
-/** What a journal offers of the small blobs it keeps. */
+/** Access to the small blobs that a journal keeps. */
 export interface SmallBlobs {
   /** Undefined if it has none with this id. */
   find(blobId: string): Promise<Uint8Array | undefined>;

@@ -1,9 +1,10 @@
 /**
- * What differs between two checkpoints: files and links. Directories are not compared, and of permissions only what git keeps.
+ * The files and links that differ between two checkpoints. Directories are not compared, and permissions only as far as git
+ * keeps them.
  *
- * A path that one side has, and the other may have had without keeping it, is a change of unknown kind (`isKnown: false`): it must not
- * look like a new or a deleted file. A file that is only in the second one counts as new even if the first had more paths than it
- * names: claiming that wrongly destroys nothing.
+ * If one side has a path, and the other may have had it without keeping it, the change is of unknown kind (`isKnown: false`):
+ * it must not look like a new or a deleted file. A file that only the second side has counts as new even if the first side had
+ * more paths than it names: claiming that wrongly destroys nothing.
  */
 import { fromCapturedPath, SandboxError } from '@talaria/sandbox';
 import { type CheckpointEntry, type CheckpointFiles, entryKey } from '../checkpoints/checkpoint-tree.ts';

@@ -11,7 +11,7 @@ export interface ContentPair {
 export interface ComparedText {
   additions: number;
   deletions: number;
-  /** What the comparison cost (compare-lines.ts). */
+  /** How many steps the comparison took (compare-lines.ts). */
   steps: number;
   /** In the unified format. */
   hunks: string;

@@ -30,7 +30,7 @@ const NO_LINES: Difference = {
   blobIds: undefined,
 };
 
-/** What differs between the two contents of a change; of one that is not there it is as if it was empty. */
+/** What differs between the two contents of a change; a content that is missing counts as empty. */
 export async function difference(
   { from, to }: ComparedCheckpoints,
   { before, after, isKnown }: FileChange,

@@ -1,16 +1,16 @@
 /** How much a request may cost, decided by what it asks for: so the same request gets the same answer on every machine. */
 import type { FileChange } from './changed-files.ts';
 
-/** The files that one answer has at most. A listing is held in memory. */
+/** How many files one answer has at most: a listing is held in memory. */
 export const FILES_MAX = 10_000;
 /** How many bytes of files are compared for one answer. */
 const COMPARED_MAX_BYTES = 256 * 1024 * 1024;
 
-/** Of all comparisons together; some seconds. */
+/** The steps that all comparisons of an answer share; they take some seconds. */
 const TOTAL_STEPS = 2 ** 30;
-/** What a comparison may take alone; less than a second. */
+/** The most steps for one comparison; they take less than a second. */
 const MOST_STEPS = 2 ** 25;
-/** Enough for hundreds of differences in a file. */
+/** The fewest steps for one comparison: enough for hundreds of differences in a file. */
 const LEAST_STEPS = 2 ** 18;
 
 /** The steps for each of this many comparisons. */

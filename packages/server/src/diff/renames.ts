@@ -1,13 +1,13 @@
 /**
- * Which of the new files are deleted ones under another name: those with the same content, the same name in another directory
- * first. A deleted file becomes at most one new one. Empty files are too much alike to say so.
+ * Finds new files that are deleted ones under another path, because they have the same content. A deleted file with the same name
+ * in another directory comes first. Each deleted file becomes at most one new file. Empty files are never paired.
  */
 import type { FileChange } from './changed-files.ts';
 
 export interface Renames {
-  /** By the new path: the old one. */
+  /** The deleted files by their new paths. */
   from: ReadonlyMap<string, FileChange>;
-  /** By the old path: the new one. */
+  /** The new files by their old paths. */
   to: ReadonlyMap<string, FileChange>;
 }
 
@@ -39,7 +39,7 @@ export function findRenames(changes: readonly FileChange[]): Renames {
   return { from, to };
 }
 
-/** Of a file that is on this side alone. */
+/** The hash of a file that only this side has; undefined for anything else, and for an empty file. */
 function contentOf({ before, after, isKnown }: FileChange, side: 'before' | 'after'): string | undefined {
   if (!isKnown || (before !== undefined && after !== undefined)) return undefined;
   const entry = side === 'before' ? before : after;

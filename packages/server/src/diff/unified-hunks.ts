@@ -34,7 +34,7 @@ function* changedStretches({ removed, added }: Pick<LineChanges, 'removed' | 'ad
   }
 }
 
-/** Those whose contexts would touch go together. */
+/** Puts changes whose contexts would touch into one hunk. */
 function hunksOf(changes: readonly Change[]): Change[][] {
   const hunks: Change[][] = [];
   for (const change of changes) {

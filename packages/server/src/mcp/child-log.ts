@@ -1,6 +1,6 @@
 /**
- * What a server prints on its standard error: to the log at level debug, line by line, without secrets and in bounded
- * amount. The last lines are kept, because they usually say why a server ended.
+ * Writes what a server prints on its standard error to the log: at level debug, line by line, without secrets, and not
+ * too much. The last lines are kept, because they usually say why a server ended.
  */
 import type { Log } from '../basics/log.ts';
 import type { SecretFilter } from '../secrets/secret-filter.ts';

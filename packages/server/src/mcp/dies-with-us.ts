@@ -10,7 +10,7 @@ const PLACES = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'];
 
 let found: Promise<readonly string[]> | undefined;
 
-/** What to put before a program and its arguments. Tried once. */
+/** The words to put before a program and its arguments; none if setpriv cannot help. The first call tries it out. */
 export function dyingWithUs(): Promise<readonly string[]> {
   found ??= tryOut();
   return found;

@@ -33,7 +33,7 @@ export function signalGroup(groupId: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-groupId, signal);
   } catch {
-    // Nothing is left of it.
+    // All processes of the group have ended.
   }
 }
 

@@ -20,7 +20,7 @@ export interface AskPeerOptions {
   seal: PeerSeal;
   server: Pick<KnownServer, 'serverId' | 'url'>;
   method: string;
-  /** With its query. */
+  /** The path with its query. */
   path: string;
   headers?: Record<string, string>;
   /** Sent while the other side takes it. */

@@ -8,7 +8,7 @@ import { isSilent, type KnownServer, type Servers } from '../journal/peers.ts';
 
 /** A server that was silent for longer is not shown. */
 const GONE_MS = 600_000;
-/** Problems of a store that takes longer are shown with the store. */
+/** If the store takes longer to answer, the check of the store shows that. */
 const ANSWER_MS = 2_000;
 
 export interface PeersCheck extends Check {

@@ -1,5 +1,6 @@
 /**
- * This server among those that share its store: that it exists, who else does, and where the workspaces of runs are.
+ * This server among those that share its store. It tells the others that it exists, and knows which others do and where the
+ * workspaces of runs are.
  */
 
 import type { Log } from '../basics/log.ts';
@@ -22,9 +23,9 @@ export interface PeerGroupOptions {
 }
 
 export class PeerGroup {
-  /** The secret by which this server and the others know each other. */
+  /** The id of this server, and the seal by which it and the others recognise each other. */
   readonly identity: { serverId: string; seal: PeerSeal };
-  /** What the work on runs has to know. */
+  /** What the work on runs has to know about workspaces on other servers. */
   readonly places: SharedPlaces;
   readonly #options: PeerGroupOptions;
   readonly #presence: Presence;
@@ -40,7 +41,7 @@ export class PeerGroup {
     this.#left = workspaces && new LeftWorkspaces({ workspaces, ...this.places, retentionMs, log });
   }
 
-  /** Before this server listens: rejects when another living server has its id. */
+  /** Call it before this server listens. Rejects if another living server has its id. */
   async checkAlone(): Promise<void> {
     const twin = await findTwin(this.#options.peers.servers, this.identity);
     if (twin === undefined) return;

@@ -12,7 +12,7 @@ export interface PeerQuestion {
   /** The server that is asked. */
   serverId: string;
   method: string;
-  /** With its query. */
+  /** The path with its query. */
   path: string;
 }
 

@@ -10,7 +10,7 @@ const BEAT_MS = 5_000;
 const FORGET_EVERY_MS = 3_600_000;
 const FORGET_AFTER_MS = 30 * 24 * 3_600_000;
 
-/** Its URL is known when it listens. */
+/** This server, without its URL: that is known only when it listens. */
 export type Self = Omit<NewServer, 'url'>;
 
 export interface PresenceOptions {

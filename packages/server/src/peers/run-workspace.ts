@@ -7,7 +7,8 @@
  * what the run did elsewhere. So they are deleted, and the run is told that its workspace is empty. That is recorded
  * before the run is told, so that the next owner does not find files that the run was told are gone.
  *
- * The sandbox may have outdated files, too: what a killed server had in a far container is gone, and those from before are here.
+ * The sandbox may have outdated files, too: if a server was killed, its files in a far container are gone, and older ones are
+ * here.
  */
 import type { ToolBackend } from '@talaria/sandbox';
 import type { Lease } from '../journal/journal.ts';
@@ -31,7 +32,7 @@ export type FoundWorkspace = 'here' | 'reverted' | 'lost';
 export class RunWorkspace {
   readonly #lease: Lease;
   readonly #options: RunWorkspaceOptions;
-  /** What the run begins with is being put in place. */
+  /** Whether the files that the run begins with are being put in place. */
   isPreparing = false;
   #placing: Promise<void> | undefined;
 
@@ -40,7 +41,7 @@ export class RunWorkspace {
     this.#options = options;
   }
 
-  /** Before anything is done in it; costs a write the first time. */
+  /** Records that the workspace is on this server. Call it before anything is done there; the first call costs a write. */
   readonly place = (): Promise<void> => {
     const { shared } = this.#options;
     this.#placing ??= shared?.places.place(this.#lease, shared.serverId).catch((error: unknown) => {
@@ -50,7 +51,7 @@ export class RunWorkspace {
     return this.#placing ?? Promise.resolve();
   };
 
-  /** What is here of the files of the run. `used`: whether its calls have worked with any. */
+  /** Finds out which files of the run are here, and deletes outdated ones. `used`: whether its calls have worked with any. */
   async find(used: boolean): Promise<FoundWorkspace> {
     const { backend, shared } = this.#options;
     const { runId } = this.#lease;

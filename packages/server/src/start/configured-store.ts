@@ -37,7 +37,7 @@ export function storeName({ database }: Pick<Config, 'database'>): string {
   return `${database.kind === 'sqlite' ? 'SQLite' : 'Postgres'}, ${describeDatabase(database)}`;
 }
 
-/** What an operator should know about it. */
+/** What an operator should know about the store. */
 export function storeWarnings({ database }: Pick<Config, 'database'>): string[] {
   const open = database.kind === 'sqlite' ? whyNotPrivate(database.path) : undefined;
   return open === undefined ? [] : [open];

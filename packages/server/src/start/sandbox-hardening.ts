@@ -5,14 +5,14 @@
  */
 import type { HardeningStatus } from '@talaria/sandbox';
 
-/** What is missing but should not be, one sentence each. */
+/** The missing mechanisms that are worth a warning, one sentence each. */
 export function missingHardening(hardening: readonly HardeningStatus[]): string[] {
   return hardening
     .filter(({ name, holds }) => name === 'system calls' && !holds)
     .map(({ name, description }) => `${name}: ${description}`);
 }
 
-/** Each by its name, for `/health/detailed`. */
+/** The description of each mechanism by its name, for `/health/detailed`. */
 export function hardeningInDetail(hardening: readonly HardeningStatus[]): Record<string, string> {
   return Object.fromEntries(hardening.map(({ name, description }) => [name, description]));
 }

@@ -43,12 +43,12 @@ export function unenforceable(limits: readonly LimitStatus[]): ConfigError {
   );
 }
 
-/** Each by its name, for `/health/detailed`. */
+/** The description of each limit by its name, for `/health/detailed`. */
 export function limitsInDetail(limits: readonly LimitStatus[]): Record<string, string> {
   return Object.fromEntries(limits.map(({ limit, description }) => [limitTitle(limit), description]));
 }
 
-/** Those that hold, on one line. */
+/** The limits that are enforced, on one line. */
 export function limitsInBrief(limits: readonly LimitStatus[]): string {
   const held = limits.filter(({ by }) => by !== 'nothing');
   const each = held.map(({ limit, value, per }) => {
@@ -58,7 +58,7 @@ export function limitsInBrief(limits: readonly LimitStatus[]): string {
   return each.join(', ') || 'none';
 }
 
-/** Those that do not, with the reason. */
+/** The limits that are not enforced, with the reason. */
 export function unenforcedLimits(limits: readonly LimitStatus[]): string[] {
   return limits
     .filter(({ by }) => by === 'nothing')

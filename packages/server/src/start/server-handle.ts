@@ -16,19 +16,19 @@ export interface Running {
   readonly store: string;
   /** What an operator should know about the store, one sentence each. */
   readonly storeWarnings: readonly string[];
-  /** What this process works on runs with; undefined if other processes do that. */
+  /** The model and the sandbox with which this process works on runs; undefined if other processes do that. */
   readonly work: WorkDescription | undefined;
 }
 
 export interface WorkDescription {
-  /** Its name; that of the built-in one starts with `demo`. */
+  /** The name of the model; that of the built-in one starts with `demo`. */
   readonly model: string;
   readonly sandbox: string;
   /** Whether the sandbox isolates commands from the machine. */
   readonly isolated: boolean;
   /** The mechanisms behind the isolation, and which of them are missing. */
   readonly hardening: readonly HardeningStatus[];
-  /** What commands may use. */
+  /** The limits on what commands may use. */
   readonly limits: string;
   /** Limits that are not enforced here, and why. */
   readonly unenforcedLimits: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * What the runs of this process are worked on with: the model, the sandbox, the MCP servers. A process that works on no
- * runs has none.
+ * What this process uses to work on runs: the model, the sandbox, the MCP servers. A process that works on no runs has
+ * no workbench.
  *
  * The constructor opens nothing, but rejects bad model settings. After `open`, the sandbox takes commands. `start`
  * connects the MCP servers, and nothing waits for them.
@@ -53,9 +53,9 @@ import type { WorkDescription } from './server-handle.ts';
 
 const MB = 1024 * 1024;
 
-/** What the store knows. */
+/** What the workbench needs from the store. */
 export interface Stored {
-  /** About workspaces on other machines; undefined if no other server can have worked on a run. */
+  /** Knows the workspaces on other machines; undefined if no other server can have worked on a run. */
   shared: SharedPlaces | undefined;
   blobs: BlobStore;
   isUnfinished(runId: string): Promise<boolean>;
@@ -129,7 +129,7 @@ export class Workbench {
     }
   }
 
-  /** Before anybody is served. */
+  /** Call it before anybody is served. */
   withdrawDirectories(ownerOf: (runId: string) => Promise<string | undefined>): Promise<void> {
     return this.#mounts.withdraw(ownerOf);
   }
@@ -175,7 +175,7 @@ export class Workbench {
   async openWriter(runId: string): Promise<WorkspaceWriter | undefined> {
     const existing = await this.#backend.openWriter(runId);
     const place = this.#worked.get(runId);
-    // What is there now may be deleted at any moment.
+    // While a workspace is being prepared, its files may be deleted at any moment.
     if (place?.isPreparing === true) return undefined;
     if (existing !== undefined || place === undefined) return existing;
     await place.place();

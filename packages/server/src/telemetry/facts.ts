@@ -81,7 +81,7 @@ export type Fact =
       /** The pattern of the route, never the path; undefined where none fits. */
       route: string | undefined;
       status: number;
-      /** Until its response began; undefined for a stream. */
+      /** The time until the response began; undefined for a stream. */
       durationMs: number | undefined;
     };
 

@@ -43,7 +43,7 @@ export interface Upload {
   ): Promise<{ filename: string; purpose: string }>;
 }
 
-/** What a form has besides the bytes of its file, at most. */
+/** How many bytes a form has at most besides its file. */
 const FORM_BYTES = 64 * 1024;
 
 export class UploadedFiles {

@@ -28,7 +28,7 @@ export function traceOf({ runId, traceparent }: ObservedRun): RunTrace {
   return { root, parent };
 }
 
-/** What the journal holds was checked when it came in. */
+/** Checks nothing: the traceparent was checked before the journal stored it. */
 function readTraceparent(traceparent: string): SpanContext {
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };

@@ -70,7 +70,7 @@ export class Traces {
     const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_TIMEOUT_MS });
     this.#provider = new TracerProvider({
       idGenerator: this.#ids,
-      // What OTEL_RESOURCE_ATTRIBUTES says about the environment, and what we know better.
+      // OTEL_RESOURCE_ATTRIBUTES describes the environment; our own name and version take precedence.
       resource: detectResources({ detectors: [envDetector] }).merge(
         resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
       ),

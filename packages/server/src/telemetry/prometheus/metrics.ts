@@ -11,9 +11,9 @@ import type { ApprovalOutcome, Fact } from '../facts.ts';
 import type { ToolNames } from '../tool-names.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
-/** From a poll to a request that waits for its answer. */
+/** The shortest is a poll, the longest a request that waits for its answer. */
 const REQUEST_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** From a sync of a fast disk to one of a disk in trouble. */
+/** The shortest is a sync of a fast disk, the longest one of a disk in trouble. */
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 const COMMIT_RECORDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 /** Waits for a model, a queue or a command: from no time to some minutes. */
@@ -43,7 +43,7 @@ export interface Gauges {
     subscribers: number;
     webhooks: { pending: number; failed: number };
   }>;
-  /** For a process that works on runs. */
+  /** Only in a process that works on runs. */
   sandbox?(): { slots: Readonly<Record<string, number>>; containers?: Readonly<Record<string, number>> };
   mcpServers?(): readonly { name: string; status: string }[];
 }
