@@ -51,11 +51,11 @@ export interface CapturedEntry extends CapturedPath {
   mode: number;
   /** With a fraction. */
   modified_ms: number;
-  /** Of a file its bytes, of a link those of its target, of a directory 0. */
+  /** In bytes: of the content of a file, or of the target of a link; 0 for a directory. */
   size: number;
-  /** Of a file, in hex. */
+  /** Only for a file: the digest of its content, in hex. */
   sha256?: string | undefined;
-  /** Of a link. */
+  /** Only for a link. */
   target?: string | undefined;
   /** The bytes of the target in base64, where they are not UTF-8. */
   target_bytes?: string | undefined;
@@ -80,7 +80,7 @@ export interface WorkspaceCapture {
   isWhole: boolean;
   /** A directory comes before what is in it. */
   changed: CapturedEntry[];
-  /** With everything below. */
+  /** Whatever was below one of these is removed, too. */
   removed: CapturedPath[];
   /** The first of all that is left out. */
   omitted: OmittedEntry[];

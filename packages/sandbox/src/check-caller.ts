@@ -30,7 +30,7 @@ export function checkCallOptions({ defaultTimeoutS, outputLimitBytes, spoolLimit
   check('spoolLimitBytes', spoolLimitBytes, 'a whole number, 0 or more', isCount);
 }
 
-/** Only those that are there. */
+/** Throws for a bad value; returns the limits without those that are undefined. */
 export function checkedLimits(limits: SandboxLimits): SandboxLimits {
   const entries = Object.entries(limits).filter(([, value]) => value !== undefined);
   for (const [limit, value] of entries) {

@@ -20,7 +20,6 @@ const SCOPES: Record<LimitStatus['per'], string> = {
 
 const MB = 1024 * 1024;
 
-/** What a limit is on. */
 export function limitTitle(limit: LimitName): string {
   return TITLES[limit];
 }

@@ -13,7 +13,7 @@
  */
 
 export interface SnapshotOptions {
-  /** Of the content of all files; over it the stream fails with `artifact_too_large`. No limit by default. */
+  /** For the content of all files together; over it the stream fails with `artifact_too_large`. No limit by default. */
   maxBytes?: number | undefined;
   signal?: AbortSignal | undefined;
 }

@@ -40,7 +40,7 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
   readonly #options: ContainerBackendOptions;
   /** `start` and `stop` take effect in the order in which they were called. */
   #lifecycle: Promise<void> = Promise.resolve();
-  /** Of the starts that are not over. */
+  /** One for each start in progress. */
   readonly #starts = new Set<AbortController>();
   #running: RunningBackend | undefined;
 

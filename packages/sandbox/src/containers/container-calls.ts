@@ -18,7 +18,7 @@ import type { RunningContainer } from './running-container.ts';
 import { MAX_FRAME_BYTES } from './server/protocol.ts';
 import type { ClientCall } from './server/sandbox-client.ts';
 
-/** What is around the arguments of a call in its line takes less than this. */
+/** In the line of a call, everything except its arguments takes less than this. */
 const OVERHEAD_BYTES = 10_000;
 const MAX_BYTES = MAX_FRAME_BYTES - OVERHEAD_BYTES;
 

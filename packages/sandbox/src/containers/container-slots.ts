@@ -254,7 +254,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     return new SandboxError('container_failed', message, { cause });
   }
 
-  /** What cannot be removed now is left to the sweep. */
+  /** If the removal fails, the sweep removes the rest later. */
   async #removeAttempt(name: string, host: HostDirectory): Promise<void> {
     try {
       await this.#options.driver.remove(name);

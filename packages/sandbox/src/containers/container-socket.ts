@@ -13,7 +13,7 @@ import { ignoreMissing, openDirectory, openReference } from '../workspace/files/
 import type { Reached } from './container-driver.ts';
 
 export const SOCKET_NAME = 'socket';
-/** What the name of a plain file adds to that of the socket. The server inside writes the file when it listens. */
+/** The server inside creates a plain file when it listens. Its name is that of the socket with this ending. */
 export const LISTENING = '.listening';
 const LOOK_EVERY_MS = 5;
 const NOT_SHARED =

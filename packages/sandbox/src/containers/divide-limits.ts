@@ -13,7 +13,7 @@ export interface DividedLimits {
   container: SandboxLimits;
   /** In the form that the server inside takes. */
   inside: { limits: SandboxLimits; preferredLimits: SandboxLimits };
-  /** Of the limits that need not hold. */
+  /** Preferred limits that the container should enforce and cannot. */
   unenforced: readonly LimitStatus[];
 }
 

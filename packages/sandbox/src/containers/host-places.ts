@@ -72,7 +72,7 @@ export class HostPlaces implements WorkspacePlaces {
     );
   }
 
-  /** Only when nothing in the container can write to it any more. */
+  /** Call it only when nothing in the container can write to the workspace any more. */
   async takeOut(
     { name, note }: NotedWorkspace,
     { directory }: InDirectory,

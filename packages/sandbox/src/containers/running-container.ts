@@ -17,7 +17,7 @@ export interface ContainerParts {
   name: string;
   directory: ContainerDirectory;
   client: SandboxClient;
-  /** What the client connects through. */
+  /** The connection that the client uses. */
   reached: Reached;
 }
 

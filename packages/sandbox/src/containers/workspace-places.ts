@@ -27,11 +27,11 @@ export interface WorkspacePlaces {
   find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined>;
   /** Whether a container was lost with what the last calls changed, so that the files here are older. */
   isReverted(name: string): Promise<boolean>;
-  /** For one that is in a slot. */
+  /** The view of a workspace that is in a slot. */
   held(workspace: PlacedWorkspace, workspaceDir: string): WorkspaceView;
-  /** For writing to one that is kept, and stays it meanwhile. */
+  /** Write access to a kept workspace; the caller makes sure that it stays kept meanwhile. */
   kept(name: string, workspaceDir: string): WritableWorkspace;
-  /** Those with a workspace, kept or in a container, as far as their names tell. */
+  /** The trajectories with a workspace, kept or in a container; without those whose id is not in the name of the workspace. */
   trajectories(): Promise<string[]>;
   /** Call before the server inside opens its slot. If there is no workspace yet, that server creates it. */
   putIn(workspace: PlacedWorkspace, container: WorkspaceHolder): Promise<void>;
@@ -45,8 +45,8 @@ export interface WorkspacePlaces {
   save(workspace: PlacedWorkspace, container: WorkspaceHolder): Promise<void>;
   /** Takes out the workspaces of a dead container. */
   takeOutAll(directory: ContainerDirectory): Promise<void>;
-  /** For one that is kept, or does not exist. */
+  /** The workspace must be kept, or not exist. */
   replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T>;
-  /** For one that is kept. */
+  /** The workspace must be kept. */
   discard(name: string): Promise<void>;
 }

@@ -33,7 +33,6 @@ export const INSIDE = {
 export interface ContainerPlan extends ContainerRequest {
   image: string;
   user: Owner;
-  /** What the daemon says of itself. */
   daemon: DaemonInfo;
   runtime: Runtime;
 }

@@ -37,7 +37,7 @@ export interface DaemonInfo {
   PidsLimit?: boolean;
   CpuCfsQuota?: boolean;
   ServerVersion?: string;
-  /** Those that its configuration names. */
+  /** The runtimes that the daemon's configuration names. */
   Runtimes?: Record<string, unknown>;
   DefaultRuntime?: string;
 }

@@ -22,7 +22,7 @@ const MEMORY_BYTES = 256 * MB;
 /** Enough for the threads of Node, and for a few more. */
 const PROCESSES = 24;
 
-/** What the programs of a trial end with. That of a process which the kernel ends is a shell's. */
+/** The exit codes of the programs of a trial. `killed` is the code that a shell reports when the kernel killed a process. */
 const EXIT = { yes: 40, no: 41, killed: 137 };
 
 const PROGRAMS = {
@@ -45,7 +45,7 @@ const NO_COUNT = 'a first container of the runtime started more processes than i
 
 export interface Tried {
   runtime: Runtime;
-  /** Those that this runtime may not hold, whatever the daemon says. */
+  /** Whether the runtime enforced each limit that was tried, whatever the daemon says. */
   limits: DriverLimits;
 }
 
@@ -67,7 +67,7 @@ export async function tryRuntime(trial: Trial): Promise<Tried> {
     run(trial, [NODE, '-e', PROGRAMS.processes], processOptions(PROCESSES, runtime)),
   ]);
   const groups = holds(memory, [EXIT.yes, EXIT.killed], NO_GROUPS);
-  // What is not under the memory's group is not under that of the processors.
+  // A runtime that ignores the control group for memory also ignores the one for processors.
   const limits = { memoryBytes: groups, cpus: groups, processes: holds(processes, [EXIT.yes], NO_COUNT) };
   return { runtime, limits };
 }

@@ -10,10 +10,13 @@ export interface Runtime {
   ownKernel: boolean;
 }
 
-/** Of the machine, for each process in a container with a kernel of its own and for that kernel: far more than gVisor needs. */
+/**
+ * Threads of the machine that a container with a kernel of its own may use: for each of its processes, and for the kernel
+ * itself. Far more than gVisor needs.
+ */
 const THREADS_PER_PROCESS = 8;
 const KERNEL_THREADS = 1_024;
-/** What such a kernel needs itself: gVisor 15 MB, and 0.2 MB for each process. */
+/** Memory for such a kernel itself. gVisor needs 15 MB, and 0.2 MB for each process. */
 const KERNEL_MEMORY_BYTES = 128 * 1024 * 1024;
 
 interface ProcessOptions {
@@ -21,7 +24,7 @@ interface ProcessOptions {
   Ulimits: { Name: string; Soft: number; Hard: number }[];
 }
 
-/** What holds a container to so many processes and threads, as Docker takes it. */
+/** The Docker options that limit a container to this many processes and threads. */
 export function processOptions(processes: number | undefined, { ownKernel }: Runtime): ProcessOptions {
   if (processes === undefined) return { Ulimits: [] };
   // On the kernel of the machine an rlimit would count the processes of the user in all containers together.

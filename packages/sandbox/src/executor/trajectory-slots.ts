@@ -21,7 +21,7 @@ export class GaveUp extends Error {}
 
 interface Holding {
   slot: Promise<Slot>;
-  /** Those who wait for the slot. */
+  /** How many calls wait for the slot. */
   waiting: number;
   lost: boolean;
   released: AbortController;

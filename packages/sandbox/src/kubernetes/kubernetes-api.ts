@@ -177,7 +177,7 @@ function byName(name: string): string {
   return `metadata.name=${name}`;
 }
 
-/** With the reason of the signal, and not with an error of whoever was aborted. */
+/** After an abort, rejects with the reason of the signal and not with the error that the abort caused. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work;

@@ -15,13 +15,13 @@ export const DEFAULT_SETTINGS = {
 } as const;
 
 export interface KubernetesOptions extends AccessOptions {
-  /** That of the kubeconfig's context, or of this pod, where none is named. */
+  /** By default the namespace of the kubeconfig's context, or of this pod. */
   namespace?: string | undefined;
 }
 
 export interface KubernetesBackendOptions extends ContainerBackendOptions {
   kubernetes?: KubernetesOptions | undefined;
-  /** `image`, and what of the others is not as usual. */
+  /** `image`, and the settings that differ from the defaults. */
   pod: Partial<PodSettings> & Pick<PodSettings, 'image'>;
 }
 

@@ -2,8 +2,8 @@
  * Requests to the API server of a cluster. Each ends in bounded time. An API server that cannot be reached is a `SandboxError`
  * with the code `backend_down` that says what to do; what it refuses is a `KubernetesRefusal`. No credential is in any message.
  *
- * What was refused and not begun is tried again within the same time: a busy API server says when (429), two pods that were
- * created at once under a quota disturb each other (409), and credentials that were taken back are asked for anew (401).
+ * A request that was refused before it began is retried within the same time. A busy API server says when (429); two pods that
+ * are created at once under a quota disturb each other (409); after credentials were revoked, new ones are fetched (401).
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
@@ -137,7 +137,7 @@ export class KubernetesHttp {
   }
 }
 
-/** What is wrong between the two ends, and what to change; undefined where it is not TLS that failed. */
+/** Why TLS failed and what to change; undefined if something else failed. */
 function describeTlsFailure({ code = '', message }: NodeJS.ErrnoException): string | undefined {
   if (/CERT|SIGNATURE|ALTNAME/.test(code))
     return `has a certificate that is not trusted (${code}): check the certificate authority and the server name of the cluster.`;

@@ -1,4 +1,4 @@
-/** What Kubernetes refuses, in its own words, with a code that says what it means and with what to do about it. */
+/** A refusal by Kubernetes: its own words, a code for what they mean, and what to do about it. */
 import { SandboxError, type SandboxErrorCode } from '../errors.ts';
 import type { ApiStatus } from './kubernetes-types.ts';
 

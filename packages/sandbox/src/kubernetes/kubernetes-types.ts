@@ -1,4 +1,4 @@
-/** What is read of the answers of Kubernetes. */
+/** The parts of the answers of Kubernetes that are read here. */
 export interface Pod {
   metadata: {
     name: string;

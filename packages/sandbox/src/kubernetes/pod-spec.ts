@@ -41,7 +41,7 @@ export interface PodSettings {
   nodeSelector: Readonly<Record<string, string>>;
   /** Each `key`, `key=value`, or either with `:effect`. */
   tolerations: readonly string[];
-  /** What a pod reserves of a node. Where a limit is lower, that much. */
+  /** What a pod reserves of a node. A lower limit also lowers the reservation. */
   cpus: number;
   memoryMb: number;
   /** What a pod reserves of a node's disk. */
@@ -50,7 +50,7 @@ export interface PodSettings {
   maxDiskMb?: number | undefined;
 }
 
-/** What a pod is for, beside its settings. */
+/** What differs from pod to pod; the settings are the same for all. */
 interface PodPlan extends Pick<ContainerRequest, 'name' | 'labels' | 'allowNetwork' | 'limits'> {
   command: readonly string[];
   /** The pod of this server: with it, Kubernetes deletes the pods that it has left. */

@@ -52,7 +52,7 @@ export function hasEnded(pod: Pod | undefined): true | undefined {
   return phase === 'Succeeded' || phase === 'Failed' || stateOf(pod).terminated !== undefined || undefined;
 }
 
-/** Of its container, when that has ended; throws if it will never run. */
+/** The exit code of the pod's container, once that has ended; throws if it will never run. */
 export function exitCodeOf(pod: Pod | undefined): number | undefined {
   const terminated = pod && stateOf(pod).terminated;
   if (terminated) return terminated.exitCode;

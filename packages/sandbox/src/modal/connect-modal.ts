@@ -10,7 +10,7 @@ import { within } from './within.ts';
 
 const ANSWER_WITHIN_MS = 30_000;
 
-/** What goes wrong is an error of its call; the rest would be lines in somebody else's log. */
+/** Each failure is already an error of its call. The SDK would only add lines to the log of the program around it. */
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface ModalConnection {

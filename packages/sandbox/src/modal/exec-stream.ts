@@ -6,7 +6,7 @@
 import { Duplex } from 'node:stream';
 import type { ModalProcess } from './modal-sdk.ts';
 
-/** Of one call; the service takes more, but a call that has to be repeated should be small. */
+/** The most bytes per call. The service takes more, but a call that may have to be repeated should be small. */
 const MOST_BYTES = 1024 * 1024;
 
 export class ExecStream extends Duplex {

@@ -15,17 +15,17 @@ export const MODAL_DEFAULTS = {
 } as const;
 
 export interface ModalBackendOptions extends ContainerBackendOptions {
-  /** What is not given is read from the environment and from ~/.modal.toml, as Modal's own programs do. */
+  /** If absent, these three are read from the environment and from ~/.modal.toml, as Modal's own programs do. */
   tokenId?: string | undefined;
   tokenSecret?: string | undefined;
   environment?: string | undefined;
-  /** In which sandboxes are; created if missing. */
+  /** The Modal app of the sandboxes; created if missing. */
   app?: string | undefined;
   /** A Linux image of a registry, with glibc, libstdc++ and a shell. Node and the program inside are added to it. */
   image?: string | undefined;
   /** Where sandboxes may run; anywhere by default. */
   regions?: readonly string[] | undefined;
-  /** What each sandbox has for certain, and costs at least; `limits` says what it has at most. */
+  /** What each sandbox is guaranteed, and costs at least; `limits` is the most it can get. */
   reservedCpus?: number | undefined;
   reservedMemoryMb?: number | undefined;
   /** After this a sandbox ends, whatever runs in it. */

@@ -173,6 +173,6 @@ async function listen(started: Started): Promise<void> {
     for await (const text of started.sandbox.stderr)
       started.printed = (started.printed + text).slice(-PRINTED_CHARACTERS);
   } catch {
-    // What was heard until then is what there is.
+    // Keep the output that came until then.
   }
 }

@@ -17,13 +17,13 @@ const MEGABYTE = 1024 * 1024;
 /** For the server inside, beyond what its commands may use. */
 const SERVER_MEMORY_MB = 128;
 
-/** What counts against the limit of the disk. Commands are root there, but what the image has elsewhere is not theirs. */
+/** Only these count against the disk limit. Commands are root, but the files of the image elsewhere are not theirs. */
 const WRITABLE_DIRS = [INSIDE.workspaces, INSIDE.run, ...TMP_DIRS];
 /** Where the kernel counts whom it killed for want of memory, in either version of control groups. */
 const OOM_COUNTERS = ['/sys/fs/cgroup/memory.events', '/sys/fs/cgroup/memory/memory.oom_control'];
 
 const SOCKET = `${INSIDE.run}/${SOCKET_NAME}`;
-/** What an image says to a Node of its own is not for this one. */
+/** An image may set NODE_OPTIONS for a Node of its own; they must not reach this one. */
 const PROGRAM = ['/usr/bin/env', 'NODE_OPTIONS=', INSIDE.node, `${INSIDE.package}/${SERVER_PROGRAM.entry}`];
 
 export const RELAY_COMMAND = [...PROGRAM, 'relay', SOCKET];

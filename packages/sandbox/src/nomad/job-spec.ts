@@ -58,7 +58,7 @@ export interface JobSettings {
   constraints: readonly string[];
   /** What a container reserves of a node's processors, in MHz. */
   cpuMhz: number;
-  /** What a container reserves of a node's memory, where no limit says it. */
+  /** What a container reserves of a node's memory if there is no limit for it. */
   memoryMb: number;
   /** What a container reserves of a node's disk. */
   diskMb: number;

@@ -61,7 +61,7 @@ interface CallOptions {
 
 interface Answer {
   status: number;
-  /** Of what was read; a question with it is answered when there is a later one. */
+  /** Nomad's index of what was read. Nomad holds a query with this index until there is a later one. */
   index: number;
   body: Buffer;
 }

@@ -104,7 +104,7 @@ export class NomadDriver implements ContainerDriver {
     return { outOfMemory, printed: log || describeEvents(events) };
   }
 
-  /** Of a server that failed by itself there are some, but Nomad may collect them a moment after it has told of the end. */
+  /** A server that failed by itself printed why, but Nomad may collect that a moment after it reports the end. */
   async #lastWords(allocation: string, events: readonly TaskEvent[]): Promise<string> {
     const failed = events.some(({ ExitCode }) => ExitCode === SERVER_FAILED);
     for (const deadline = performance.now() + WORDS_WITHIN_MS; ; await delay(LOOK_EVERY_MS)) {

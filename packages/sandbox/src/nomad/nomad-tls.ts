@@ -78,7 +78,7 @@ async function readPem(variable: string, path: string | undefined): Promise<Buff
   return pem;
 }
 
-/** What is wrong between the two ends, and what to change; undefined where it is not TLS that failed. */
+/** Why TLS failed and what to change; undefined if something else failed. */
 export function describeTlsFailure({ code = '', message }: NodeJS.ErrnoException): string | undefined {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `has a certificate for another name (${code}): name it in NOMAD_TLS_SERVER_NAME.`;

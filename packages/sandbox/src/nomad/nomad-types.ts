@@ -1,4 +1,4 @@
-/** What is read of Nomad's answers. */
+/** The parts of Nomad's answers that are read here. */
 export interface Evaluation {
   Status: string;
   StatusDescription?: string;

@@ -102,7 +102,7 @@ export class ContainerFleet<C extends Container> {
     return [...this.#containers.values()].filter(({ state }) => state === 'ready');
   }
 
-  /** Those that count towards the maximum. */
+  /** How many containers count towards the maximum, including those that start. */
   get size(): number {
     return this.#starts.size + this.#containers.size;
   }
@@ -229,7 +229,7 @@ export class ContainerFleet<C extends Container> {
     container.cancelIdle = clock.after(idleContainerS * 1000, onChange);
   }
 
-  /** Those that were empty for long enough, the longest first. */
+  /** The containers that have been empty for long enough, the longest first. */
   #idle(): PoolContainer<C>[] {
     const { clock, idleContainerS } = this.#options;
     const since = clock.nowMs() - idleContainerS * 1000;

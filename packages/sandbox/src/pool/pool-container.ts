@@ -7,11 +7,11 @@ import type { Container, SlotRequest } from './pool-driver.ts';
 export class PoolContainer<C extends Container> {
   readonly handle: C;
   state: 'ready' | 'draining' | 'stopping' = 'ready';
-  /** Those in use. */
+  /** The slots in use. */
   readonly slots = new Set<PooledSlot<C>>();
   /** Failed slots: their workspaces are in the container until it is gone. */
   readonly failed = new Set<PooledSlot<C>>();
-  /** What its start was given by `StartBackoff.begin`. */
+  /** The value that `StartBackoff.begin` returned for its start. */
   readonly begun: number;
   /** A slot was opened in it. */
   served = false;
@@ -40,7 +40,7 @@ export class PooledSlot<C extends Container> implements Slot {
   /** Known when the slot is open, and nobody has it before. */
   workspaceDir = '';
   phase: 'opening' | 'acquired' | 'releasing' | 'available' | 'error' = 'opening';
-  /** Those who get the slot when it is open. */
+  /** The callers who get the slot when it is open. */
   takers: Caller<PooledSlot<C>>[];
   /** Settles when the slot is open, or could not be opened. */
   opened: Promise<void> | undefined;

@@ -16,7 +16,7 @@ export interface PoolLimits {
   healthTimeoutS: number;
 }
 
-/** What setTimeout can count. */
+/** The longest time that setTimeout supports. */
 const MAX_S = 2_147_483;
 
 export function checkPoolLimits(limits: PoolLimits): void {

@@ -69,7 +69,7 @@ export class SlotPool<C extends Container> {
   readonly #keptWork = new Map<string, Promise<unknown>>();
   /** Slots whose container died and that were not released since. */
   readonly #lost = new WeakSet<Slot>();
-  /** What has to settle before the containers are ended. */
+  /** Work that has to settle before the containers are ended. */
   readonly #underWay = new Set<Promise<unknown>>();
   /** `start` and `stop` take effect in the order in which they were called. */
   #lifecycle: Promise<void> = Promise.resolve();

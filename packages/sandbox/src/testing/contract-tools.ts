@@ -59,7 +59,7 @@ export interface ContractTools {
   ownKernel: boolean;
   slot(): Slot;
   backend(): ToolBackend;
-  /** Whose slot it is; no other test uses this trajectory. */
+  /** The trajectory of the slot; no other test uses it. */
   trajectory(): string;
   /** Acquires the trajectory for the rest of the test, after its slot was released or the backend stopped. */
   acquire(): Promise<void>;

@@ -24,9 +24,9 @@ interface ToolParts<Name extends string, Schema extends ObjectSchema> {
   name: Name;
   description: string;
   schema: Schema;
-  /** Of arguments that are right. */
+  /** Valid arguments. */
   example: Readonly<Record<string, unknown>>;
-  /** What the schema cannot say: gets arguments that fit it. */
+  /** Checks what the schema cannot express. The arguments already fit the schema. */
   refuse?(args: ArgumentsOf<Schema>): Refusal | undefined;
 }
 

@@ -62,7 +62,7 @@ export const process = defineTool({
   refuse: (args) => refuseOthers(args) ?? refuseWrite(args),
 });
 
-/** What a write sends, as the process reads it. */
+/** The input that the process gets from a write. */
 export function inputOf({ data, enter }: { readonly data?: string; readonly enter?: boolean }): string {
   return `${data ?? ''}${enter ? '\n' : ''}`;
 }

@@ -8,7 +8,7 @@ const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 
 const TYPES = new Map<number, keyof typeof OPCODES>(
   Object.entries(OPCODES).map(([type, opcode]) => [opcode, type as keyof typeof OPCODES]),
 );
-/** Of a close, ping or pong, which also comes in one frame. */
+/** The most bytes of a close, ping or pong, which always comes in one frame. */
 const MAX_CONTROL_BYTES = 125;
 
 export type MessageType = Exclude<keyof typeof OPCODES, 'continuation'>;

@@ -17,13 +17,13 @@ const MAX_REFUSAL_BYTES = 10_000;
 
 export interface WebSocketOptions extends RequestOptions {
   secure: boolean;
-  /** What messages are sent as. */
+  /** The type of the messages that are sent. */
   sends: Extract<MessageType, 'text' | 'binary'>;
-  /** What may be spoken over it, best first; a server that takes none of these is refused. */
+  /** The subprotocols that are offered, best first. If the server accepts none of them, the connection fails. */
   protocols?: readonly string[];
 }
 
-/** The server answered, and would not. */
+/** The server answered, but refused the WebSocket. */
 export class WebSocketRefused extends Error {
   readonly status: number;
 
@@ -74,7 +74,7 @@ export function openWebSocket({
 }
 
 export class MessageStream extends Duplex {
-  /** What the server chose of the protocols that it was offered. */
+  /** The protocol that the server chose among those it was offered. */
   readonly protocol: string | undefined;
   readonly #socket: Duplex;
   readonly #sends: WebSocketOptions['sends'];
@@ -97,7 +97,7 @@ export class MessageStream extends Duplex {
     socket.once('close', () => {
       if (!this.#over) this.destroy(new Error('the WebSocket was closed without a word'));
     });
-    // What comes at once may be a refusal, before anybody listens; who does later finds it in `errored`.
+    // An error may come before anybody listens for it. Later listeners find it in `errored`.
     this.on('error', () => {});
     if (head.length > 0) this.#receive(head);
   }

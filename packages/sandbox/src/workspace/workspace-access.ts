@@ -31,7 +31,7 @@ import type { WorkspaceView } from './workspace-view.ts';
 
 const DEFAULT_READ_BYTES = 10_000_000;
 const DEFAULT_ARCHIVE_BYTES = 64_000_000;
-/** What a timer can count. */
+/** The longest time that setTimeout supports. */
 const MAX_TIMEOUT_S = 2_147_483;
 
 export abstract class WorkspaceAccess {
@@ -94,7 +94,7 @@ export abstract class WorkspaceAccess {
     return (await this.viewOf(trajectoryId))?.reader;
   }
 
-  /** Not where workspaces stay on this machine. */
+  /** Always false here: these workspaces stay on this machine. */
   async isReverted(_trajectoryId: string): Promise<boolean> {
     return false;
   }

@@ -28,7 +28,7 @@ export interface ViewedDirectory {
   digests: Digests;
 }
 
-/** Of a directory on this machine. */
+/** A view of a directory on this machine. */
 export function viewDirectory({ place, key, workspaceDir, digests }: ViewedDirectory): WorkspaceView {
   return {
     reader: new LocalWorkspaceReader(place, workspaceDir, digests),

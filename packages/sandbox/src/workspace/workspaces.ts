@@ -123,7 +123,7 @@ export class Workspaces {
     return this.#trashDir;
   }
 
-  /** What only lives as long as a backend does. */
+  /** Removes the files that only live as long as the backend. */
   async close(): Promise<void> {
     await removeTree(this.rootDir);
   }

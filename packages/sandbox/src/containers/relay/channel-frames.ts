@@ -17,9 +17,9 @@ export const MAX_DATA_BYTES = 64 * 1024;
 export interface ChannelFrame {
   type: (typeof TYPES)[number];
   channel: number;
-  /** Of `credit`. */
+  /** Only for `credit`. */
   count: number;
-  /** Of `data`. */
+  /** Only for `data`. */
   bytes: Buffer;
 }
 

@@ -19,7 +19,7 @@ export class Channels {
   readonly #onOpen: ((channel: Duplex) => void) | undefined;
   readonly #channels = new Map<number, Channel>();
   readonly #parser = new FrameParser();
-  /** Those who wait until the stream takes more. */
+  /** Callbacks of the channels that wait until the stream takes more. */
   #waiting: (() => void)[] = [];
   #lastOpened = 0;
   #ended: Error | undefined;
@@ -81,7 +81,7 @@ export class Channels {
       if (this.#channels.has(id)) throw new Error('a channel was opened twice');
       this.#onOpen(this.#add(id));
     }
-    // What is still under way for one that was closed here means nothing any more.
+    // Frames for a channel that was closed here may still arrive; they are ignored.
     else this.#channels.get(id)?.receive(frame);
   }
 
@@ -129,7 +129,7 @@ class Channel extends Duplex {
       case 'close':
         this.#closedThere = true;
         this.#onCredit();
-        // What came before the end is still to be read, as with a socket.
+        // The reader still gets the bytes that came before the end, as with a socket.
         if (this.#endedThere) this.end();
         else this.destroy();
         return;

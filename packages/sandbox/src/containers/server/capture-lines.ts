@@ -122,7 +122,7 @@ function parseLine(line: Buffer): Record<string, unknown> {
   }
 }
 
-/** What a file and a link must have: the server stores them by it. */
+/** A file needs its digest and a link its target: the server stores them by these. */
 function checkEntry(entry: CapturedEntry): CapturedEntry {
   const complete =
     entry.type === 'file'

@@ -10,7 +10,7 @@ const THEIRS = /^(NOMAD|KUBERNETES|MODAL)_/;
 
 export function imageEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found: Record<string, string> = {};
-  // What was taken from this process is empty (docker/container-spec.ts).
+  // A variable that was taken from this process is empty (docker/container-spec.ts).
   for (const [name, value] of Object.entries(env))
     if (value && !OURS.includes(name) && !THEIRS.test(name)) found[name] = value;
   // The programs that build a sandbox are found in any case.

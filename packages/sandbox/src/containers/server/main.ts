@@ -10,7 +10,7 @@ export interface ContainerServerConfig {
   /** Whether a connection to the socket carries many, as a relay needs it (relay/reach-by-relay.ts). */
   multiplexed?: boolean;
   backend: LocalBackendOptions;
-  /** Of the backend, where the program comes from an image that may be older or newer. */
+  /** The version of the backend. Given if this program comes from an image, which may be older or newer. */
   version?: string;
 }
 

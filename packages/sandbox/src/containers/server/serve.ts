@@ -20,7 +20,7 @@ export async function serve(config: ContainerServerConfig): Promise<void> {
   await writeFile(socketPath + LISTENING, '');
 }
 
-/** What the two say to each other changes between versions. */
+/** The protocol between the server and the program here changes between versions. */
 function requireVersion(version: string | undefined): void {
   if (version === undefined || version === SERVER_PROGRAM.version) return;
   console.error(

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const GONE_WITHIN_MS = 10_000;
-/** Of twenty processes, in the files of both versions of control groups. */
+/** The processor share of twenty processes, by file: version 1 of control groups, then version 2. */
 const SHARES = [
   ['cpu.shares', '20480'],
   ['cpu.weight', '2000'],

@@ -53,7 +53,7 @@ export async function whyNoDocker(): Promise<string | undefined> {
 /** What the configuration of a daemon says about its runtimes, by their names. */
 export type Runtimes = Readonly<Record<string, { path: string; runtimeArgs?: readonly string[] }>>;
 
-/** With the test image in it, and these runtimes beside its own, if the daemon is one of the test's own. */
+/** The daemon has the test image. If the test starts its own daemon, that one also has these runtimes. */
 export async function openTestDaemon({ runtimes = {} }: { runtimes?: Runtimes } = {}): Promise<TestDaemon> {
   const given = process.env.DOCKER_HOST;
   if (given) {
@@ -82,7 +82,7 @@ export async function openTestDaemon({ runtimes = {} }: { runtimes?: Runtimes } 
   return { host: own.host, own, [Symbol.asyncDispose]: dispose };
 }
 
-/** Of the first version: with the second, what manages the machine may have to make the groups. */
+/** Whether there are control groups of version 1. Groups of version 2 may only be made by what manages the machine. */
 function hasOldControlGroups(): boolean {
   return / cgroup \S*\bcpu\b/.test(readFileSync('/proc/self/mounts', 'utf8'));
 }

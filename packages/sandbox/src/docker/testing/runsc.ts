@@ -6,7 +6,7 @@ import { whyNoDocker } from './docker-daemon.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../../../../test/backends/build-runsc', import.meta.url));
 
-/** Where it is, or why there is none for tests on this machine. */
+/** The path of runsc, or why tests on this machine have none. */
 export async function findRunsc(): Promise<{ path: string } | { missing: string }> {
   const missing = process.env.DOCKER_HOST
     ? 'the daemon of DOCKER_HOST has runtimes of its own'

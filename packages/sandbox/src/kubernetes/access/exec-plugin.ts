@@ -74,7 +74,7 @@ async function runPlugin(plugin: ExecPlugin, dir: string): Promise<Status> {
     const environment = { ...process.env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
     ({ stdout: printed } = await run(program, args ?? [], { ...options, env: environment }));
   } catch (error) {
-    // What it printed may be a secret; how it ended is none.
+    // The output may hold a secret; the exit code and the signal do not.
     const { code, signal } = error as { code?: string | number; signal?: string };
     throw fail(`failed (${code ?? signal ?? 'unknown'})`);
   }

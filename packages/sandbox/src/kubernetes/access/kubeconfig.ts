@@ -42,7 +42,7 @@ interface Kubeconfig {
   contexts?: { name: string; context?: Context }[] | null;
 }
 
-/** What was found, and the file that it was in: paths in it are relative to that file. */
+/** A value and the kubeconfig file it came from. Paths in the value are relative to that file. */
 interface Found<T> {
   value: T;
   path: string;
@@ -114,7 +114,7 @@ function parseFile(parse: (text: string) => unknown, path: string, text: string)
   return value;
 }
 
-/** What is searched: lists of things with names. What the things are is told when one is used. */
+/** Checks only that the lists hold objects. An entry is checked when it is used. */
 function isKubeconfig(value: unknown): value is Kubeconfig {
   if (!isObject(value)) return false;
   return ['clusters', 'users', 'contexts'].every((key) => {

@@ -34,7 +34,7 @@ export async function applyManifest(
   }
 }
 
-/** What a controller manager does for every namespace. */
+/** A controller manager would do this for every namespace. */
 async function addDefaultAccount(
   call: (method: string, path: string, body: object) => Promise<unknown>,
   namespace: string,

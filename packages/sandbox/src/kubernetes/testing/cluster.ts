@@ -24,7 +24,7 @@ export const PORT = 6443;
 const DIR = '/var/tmp/talaria-kubernetes-';
 const NODE = 'node';
 
-/** Of the manifest in deploy/. */
+/** The namespace of the manifest in deploy/. */
 export const NAMESPACE = 'talaria-sandboxes';
 
 export class Cluster implements AsyncDisposable {
@@ -61,7 +61,7 @@ export class Cluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Of its only node, which also has the API server. */
+  /** The address of its only node, which also runs the API server. */
   get address(): string {
     return this.#machine.address;
   }
@@ -100,7 +100,7 @@ export class Cluster implements AsyncDisposable {
     this.#running.delete(program);
   }
 
-  /** What the backend itself never asks of Kubernetes, as the administrator. */
+  /** A request as the administrator, for what the backend itself never asks of Kubernetes. */
   async call<T>(method: string, path: string, body?: object, type = 'application/json'): Promise<T> {
     return await callApi<T>(await this.#admin(), method, path, body, type);
   }

@@ -24,7 +24,7 @@ const KERNEL_SETTINGS = {
 const LOG_BYTES = 8_000;
 
 export class OwnMachine implements AsyncDisposable {
-  /** What the rest of this machine reaches it by. A loopback address would not do: the API server refuses such nodes. */
+  /** The address for the rest of this machine. It is no loopback address: the API server refuses nodes with one. */
   readonly address: string;
   readonly #holder: ChildProcess;
 

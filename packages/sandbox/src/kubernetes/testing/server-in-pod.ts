@@ -1,4 +1,4 @@
-/** What a server does that is a pod itself, without anything that says where the cluster is. A test runs it in one. */
+/** A server that runs in a pod of the cluster itself, and is not told where the cluster is. A test starts it there. */
 import { KubernetesBackend } from '../kubernetes-backend.ts';
 
 const [, , image = ''] = process.argv;

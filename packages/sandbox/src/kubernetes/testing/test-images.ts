@@ -14,9 +14,9 @@ const run = promisify(execFile);
 
 /** With the program of this package, as `talaria sandbox-image` adds it. */
 export const SANDBOX_IMAGE = 'talaria.test/sandbox:1';
-/** Without it. */
+/** An image without that program. */
 export const PLAIN_IMAGE = 'talaria.test/plain:1';
-/** What holds the namespaces of a pod. */
+/** Its container holds the namespaces of a pod. */
 export const PAUSE_IMAGE = 'talaria.test/pause:1';
 
 /** All three, in one archive. */

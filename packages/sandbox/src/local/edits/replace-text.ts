@@ -49,7 +49,7 @@ function inLineEndsOf(text: string, { oldString, newString }: Replacement) {
   return { oldString: convert(oldString), newString: convert(newString) };
 }
 
-/** Of overlapping places only the first, as in `replaceAll` of a string. */
+/** If places overlap, keeps only the first, as `replaceAll` of a string does. */
 function apart(places: readonly number[], length: number): number[] {
   const kept: number[] = [];
   for (const place of places) if (place >= (kept.at(-1) ?? -length) + length) kept.push(place);

@@ -38,7 +38,7 @@ const NAMESPACES = [
   ...['--die-with-parent', '--as-pid-1'],
 ];
 
-/** With all of them. To ask for them first would be one more process at each start. */
+/** Uses all later options without asking whether bubblewrap has them: that would be one more process at each start. */
 export function createBubblewrap(
   view: SystemView,
   allowNetwork: boolean,
@@ -47,7 +47,7 @@ export function createBubblewrap(
   return create(view, allowNetwork, hardening, () => true);
 }
 
-/** With those that it says it has; undefined if it has all. */
+/** Uses the later options that bubblewrap says it has; undefined if it has all of them. */
 export async function createOlderBubblewrap(
   view: SystemView,
   allowNetwork: boolean,

@@ -24,7 +24,7 @@ export interface Standing {
   /** What the first process in it does before anything else. */
   prepare: readonly Step[];
   proc: ProcView;
-  /** Of its commands. */
+  /** The environment of its commands. */
   env: Readonly<Record<string, string>>;
   /** Whether a slot has a network of its own. */
   ownNetwork: boolean;

@@ -46,7 +46,7 @@ export function parseMounts(mountinfo: string): MountEntry[] {
 export function keptOptions(mounts: readonly Mount[], path: string): string[] {
   let found: Mount | undefined;
   for (const mount of mounts) {
-    // Of two mounts at one path the later hides the earlier.
+    // If two mounts have the same path, the later one hides the earlier.
     if (isBeneath(path, mount.path) && mount.path.length >= (found?.path.length ?? 0)) found = mount;
   }
   return found?.options.filter((option) => KEPT_OPTIONS.has(option)) ?? [];

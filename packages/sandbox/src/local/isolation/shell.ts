@@ -89,7 +89,7 @@ export function shellEnvironment(
 ): Record<string, string> {
   return {
     PATH: SYSTEM_PATH,
-    // What programs keep for their user must not end up among the files of the operator.
+    // Programs keep files in their user's home; these must not end up among the files of the operator.
     HOME: isMounted ? tmpDir : dir,
     TMPDIR: tmpDir,
     LANG: 'C.UTF-8',

@@ -78,7 +78,7 @@ const READABLE_BY_OTHERS = 0o004;
 export const SANDBOX_UID = 1000;
 /** What the sandbox itself needs inside. */
 export const OWN_DIR = '/.sandbox';
-/** What a keeper needs of the host, below these places; commands find it empty. */
+/** The files of the host that a keeper needs are below this directory; commands find it empty. */
 export const HOST_DIR = `${OWN_DIR}/host`;
 export const HOST_WORKSPACES = `${HOST_DIR}/workspaces`;
 export const HOST_PROC = `${HOST_DIR}/proc`;

@@ -68,7 +68,7 @@ export async function runTrial(
     if (end.started && output !== '') return output;
     throw new Error(end.message.replaceAll('\n', '; ') || `a first command exited with code ${end.exitCode}`);
   } finally {
-    // What a first command leaves there is known to be little; emptied, the rest takes no process to delete.
+    // A first command leaves little in /tmp. Once that is gone, no process is needed to delete the rest.
     await removeTree(created.tmpDir);
     await workspaces.remove(created.name);
   }

@@ -21,7 +21,7 @@ const CLONE_NEWNS = 0x20000;
 const CLONE_NEWIPC = 0x8000000;
 const CLONE_NEWPID = 0x20000000;
 const SIGCHLD = 17;
-/** Of the first process of a command. */
+/** The flags of clone(2) for the first process of a command. */
 export const COMMAND_FLAGS = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | SIGCHLD;
 
 const PR_SET_PDEATHSIG = 1;

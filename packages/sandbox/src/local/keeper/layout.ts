@@ -52,7 +52,7 @@ export const KINDS = { started: 1, begun: 2, refused: 3, ended: 4 } as const;
 export const REFUSAL = STATE;
 
 export interface Request {
-  /** Of clone(2). */
+  /** The flags of clone(2). */
   flags: number;
   id: number;
   tableBytes: number;

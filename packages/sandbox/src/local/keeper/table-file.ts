@@ -7,7 +7,7 @@ import { callTable, type Step } from '../isolation/entry/call-table.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
 import { TABLE_ADDRESS, TABLE_BYTES_MAX } from './layout.ts';
 
-/** Of two names for one number the usual one comes first in Node's list, so it is inserted last. */
+/** If a number has two names, the usual one comes first in Node's list, so it is inserted last. */
 const ERRORS = new Map(
   Object.entries(os.errno)
     .reverse()

@@ -17,12 +17,12 @@ export interface DiskReading {
   writtenBytes: number;
 }
 
-/** What counts as the same moment, for repeated checks. */
+/** Repeated checks within this time share one reading. */
 const RECENT_MS = 50;
 /** A fork bomb has more, but they write nothing. */
 const MOST_PROCESSES = 200;
 
-/** By commands that keepers waited for. */
+/** Bytes written by commands that keepers waited for. */
 let writtenElsewhere = 0;
 
 export function countWritten(bytes: number): void {
@@ -56,7 +56,7 @@ export class DiskMeter {
   }
 }
 
-/** By these processes and all their descendants, including ended ones if somebody waited for them. */
+/** Bytes written by these processes and all their descendants, including ended ones if somebody waited for them. */
 export function writtenBelow(pids: readonly number[]): number {
   let bytes = 0;
   const found = new Set(pids);
@@ -71,7 +71,7 @@ function writtenBy(pid: number | 'self'): number {
   return Number(/^write_bytes: (\d+)$/m.exec(readIfThere(`/proc/${pid}/io`))?.[1] ?? 0);
 }
 
-/** Of all its threads: any of them may have started a process. */
+/** The children of all its threads: any thread may have started a process. */
 function childrenOf(pid: number): number[] {
   return threadsOf(pid).flatMap((thread) =>
     readIfThere(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),

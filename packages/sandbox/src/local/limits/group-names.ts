@@ -32,7 +32,7 @@ export async function sweepGroups(dir: string): Promise<void> {
     const owner = NAME.exec(name)?.groups?.owner;
     if (owner === undefined || isAlive(owner)) continue;
     const group = join(dir, name);
-    // What shares the server's group is not a command of a slot: others may need it.
+    // The processes in a server's group are not commands of a slot: others may need them.
     if (!isServerGroup(name)) await killMembers(group);
     await removeGroup(group);
   }

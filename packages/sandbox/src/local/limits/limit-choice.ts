@@ -33,7 +33,7 @@ export interface WantedLimits {
 }
 
 interface Verdict extends Pick<LimitStatus, 'by' | 'per'> {
-  /** What prevents more. */
+  /** Why no stronger means enforces the limit. */
   reason?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ interface Means {
   space: SpaceOptions | Error | undefined;
 }
 
-/** In the order in which they are told. */
+/** In the order in which they are reported. */
 const LIMITS: readonly LimitName[] = ['memoryBytes', 'processes', 'cpus', 'fileSizeBytes', 'workspaceBytes'];
 const CONTROLLERS: Partial<Record<LimitName, Controller>> = {
   memoryBytes: 'memory',

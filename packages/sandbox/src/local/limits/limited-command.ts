@@ -15,14 +15,14 @@ import type { OomKills } from './oom-kills.ts';
 import type { SlotGroup } from './slot-group.ts';
 import type { SpaceWatcher, WorkspaceSpace } from './workspace-space.ts';
 
-/** What the kernel says to a fork beyond a limit, by its code or in words. */
+/** The error of a fork beyond a limit, as a code or in words. */
 const NO_PROCESS = /\bEAGAIN\b|Resource temporarily unavailable/;
 
-/** By what a slot limits its commands. */
+/** The means by which a slot limits its commands. */
 export interface SlotMeans {
   limits: BackendLimits;
   group: SlotGroup | undefined;
-  /** Of its group, or of the one all slots share. */
+  /** Counts the kills in its group, or in the one that all slots share. */
   oomKills: OomKills;
   space: WorkspaceSpace | undefined;
 }
@@ -36,7 +36,7 @@ export class LimitedCommand implements SpaceWatcher {
   /** Whether no other command has run in the slot at the same time. */
   #isAlone: boolean;
   readonly usedBefore: number | undefined;
-  /** What the workspace held when the command was ended because of it. */
+  /** How much the workspace held when the command was ended for being over the limit. */
   #usedWhenEnded: number | undefined;
   readonly #callerSignal: AbortSignal;
   readonly #controller = new AbortController();

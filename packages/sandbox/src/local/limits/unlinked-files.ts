@@ -1,7 +1,7 @@
 /**
  * Files that processes hold open, or mapped into memory, after their last name is gone: they take space that no walk finds.
- * Of a file that is only mapped nobody but root can ask how many blocks it has, so it counts with what is mapped of it. Of
- * one that lies in a socket, sent and not yet received, only the kernel knows more than that it is there.
+ * Only root can ask how many blocks a file has that is only mapped, so the mapped bytes count instead. Of a file whose
+ * descriptor was sent over a socket and not yet received, only the kernel knows more than that it exists.
  */
 import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -18,13 +18,13 @@ const MAPS_BYTES = 1024 * 1024;
 const DELETED_MAPPING = /^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) .* \(deleted\)$/gm;
 
 export interface UnlinkedFiles {
-  /** What the files that are found take. */
+  /** The space that the found files take. */
   bytes: number;
   /** Whether there are descriptors that nobody has received yet, of whatever file. */
   inFlight: boolean;
 }
 
-/** Of these processes and their descendants, on one file system. */
+/** The unlinked files of these processes and their descendants, on one file system. */
 export async function findUnlinked(roots: readonly number[], device: number): Promise<UnlinkedFiles> {
   const seen = new Set<number>();
   let bytes = 0;
@@ -54,7 +54,7 @@ function holdsDescriptors(pid: number, fd: string): boolean {
   }
 }
 
-/** Of files that were not `seen` already. */
+/** Counts only files that are not in `seen`. */
 async function mappedBytes(
   pids: Iterable<number>,
   device: number,

@@ -24,7 +24,7 @@ const PAUSE = 10;
 const MAX_AGE_MS = 10_000;
 /** How far a full workspace may grow over its limit, because directories grow too when files are moved. */
 const SLACK_BYTES = 16 * 1024 * 1024;
-/** What one command may add if the workspace already holds more than that. */
+/** How much one command may add if the workspace already holds more than limit and slack together. */
 const COMMAND_SLACK_BYTES = 1024 * 1024;
 /** The share of the limit that may have been written without being found in the tree. */
 const UNEXPLAINED = 0.1;
@@ -51,7 +51,7 @@ interface Reading extends DiskReading {
 }
 
 export interface SpaceWatcher {
-  /** What the workspace held when it began, if that was over the limit: then it can write no file. */
+  /** What the workspace held when the command began, if that was over the limit: then the command can write no file. */
   readonly usedBefore: number | undefined;
   /** Called when the workspace holds more than the watcher may fill, and again until it stops watching. */
   onOver(usedBytes: number): void;

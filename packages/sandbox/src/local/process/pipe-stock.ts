@@ -108,7 +108,7 @@ export class PipeStock {
   /** A command that opens its own output by name need not be the server's user, and nobody else finds it in this directory. */
   async #mkfifo(names: readonly string[]): Promise<void> {
     const paths = names.map((name) => join(this.dir, name));
-    // Those that were made before another maker failed.
+    // The other maker may have made some of them before it failed.
     for (const path of paths) rmSync(path, { force: true });
     await run('mkfifo', ['-m', '666', '--', ...paths], { env: { PATH: SYSTEM_PATH } });
   }

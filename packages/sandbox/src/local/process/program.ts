@@ -41,6 +41,6 @@ export interface ProgramExit {
   started: boolean;
   /** The program's own messages; empty unless it failed. */
   message(): string;
-  /** What it has written to disks, unless the kernel counts that for this process. */
+  /** What it has written to disks; 0 if the kernel already counts that for this process. */
   writtenBytes: number;
 }

@@ -20,7 +20,7 @@ const MOST_SPARE = 32;
 const DRAIN_MS = 1_000;
 /** Turns of the event loop: in the first it reads what there is, in the second it notices the end. */
 const LAST_TURNS = 2;
-/** Of two names for one number the usual one comes first in Node's list, so it is inserted last. */
+/** If a number has two names, the usual one comes first in Node's list, so it is inserted last. */
 const SIGNALS = new Map(
   Object.entries(os.signals)
     .reverse()
@@ -66,7 +66,7 @@ export interface CommandEnd {
   message: string;
   /** False if something could not be killed. */
   gone: boolean;
-  /** What it has written to disks, unless the kernel counts that for this process. */
+  /** What it has written to disks; 0 if the kernel already counts that for this process. */
   writtenBytes: number;
 }
 

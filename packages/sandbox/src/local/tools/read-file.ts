@@ -7,7 +7,7 @@ import { withFile } from '../../workspace/files/workspace-path.ts';
 import type { Run } from './tool.ts';
 
 const DEFAULT_LINES = 2000;
-/** Of a larger file only this much is read; a sparse file may claim to be a thousand times larger. */
+/** Only this much of a larger file is read; a sparse file may claim to be a thousand times larger. */
 const MAX_SCAN_BYTES = 64 * 1024 * 1024;
 
 const SNIFFED_BYTES = 8_192;

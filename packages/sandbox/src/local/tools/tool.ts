@@ -18,7 +18,7 @@ export interface ToolContext {
   workspace: Workspace;
   isolation: IsolationDriver;
   pipes: PipeStock;
-  /** Those of the slot. */
+  /** The background processes of the slot. */
   processes: BackgroundProcesses;
   network: SharedNetwork;
   /** Where its commands run. */

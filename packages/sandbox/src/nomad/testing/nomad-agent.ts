@@ -93,7 +93,7 @@ export class NomadAgent implements AsyncDisposable {
     await this.#end('SIGKILL');
   }
 
-  /** What the backend itself never asks of Nomad. */
+  /** A request that the backend itself never makes. */
   async call<T>(method: string, path: string, body?: object, token?: string): Promise<T> {
     const { ca, cert, key } = this.#certificates ?? {};
     const [caPem, certPem, keyPem] = await Promise.all([ca, cert, key].map((file) => file && readFile(file)));

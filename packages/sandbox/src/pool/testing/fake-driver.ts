@@ -22,7 +22,7 @@ export class FakeDriver implements PoolDriver<FakeContainer> {
   readonly before: { [K in keyof Before]?: Before[K] | undefined } = {};
   readonly slotsPerContainer: number;
   readonly maxContainers: number;
-  /** Those that are there, dead or alive. */
+  /** The containers that were not stopped, dead or alive. */
   readonly containers = new Set<FakeContainer>();
   /** Trajectories whose workspace is kept outside of any container. */
   readonly kept = new Set<string>();

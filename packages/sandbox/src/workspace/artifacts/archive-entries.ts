@@ -13,7 +13,7 @@ import type { TreeStart } from './read-tree.ts';
 import { atPlace, type WorkspacePlace } from './workspace-place.ts';
 
 export interface TreeSource extends Omit<TreeStart, 'dir'> {
-  /** Of the workspace on the host. */
+  /** The place of the workspace on the host. */
   place: WorkspacePlace;
 }
 

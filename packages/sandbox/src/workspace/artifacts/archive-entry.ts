@@ -3,7 +3,7 @@ export interface TreeEntry {
   /** Relative to where the tree begins, with `/`, in the bytes it has on disk. */
   name: Buffer;
   type: 'file' | 'directory' | 'symlink';
-  /** Of a link, the length of its target; 0 for a directory. */
+  /** For a link, the length of its target; for a directory, 0. */
   size: number;
   mode: number;
   modifiedMs: number;

@@ -24,7 +24,7 @@ export class Digests {
   readonly #known = new Map<string, string>();
   readonly #readings = new Map<string, Reading>();
 
-  /** Of the first `stats.size` bytes. */
+  /** The digest of the first `stats.size` bytes. */
   async of(file: FileHandle, stats: BigIntStats, path: string, signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted();
     const version = versionOf(stats);

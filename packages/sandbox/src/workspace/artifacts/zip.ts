@@ -173,7 +173,7 @@ function endOfDirectory(count: number, size: number, offset: number): Buffer {
   return Buffer.concat([record, locator, end]);
 }
 
-/** What both headers have at the same distance: flags, method, time, date. */
+/** Writes the fields that both headers have in the same order: flags, method, time, date. */
 function writeCommon(header: Buffer, at: number, { isDirectory, modifiedMs }: WrittenEntry): void {
   header.writeUInt16LE(FLAGS, at);
   header.writeUInt16LE(isDirectory ? STORED : DEFLATED, at + 2);

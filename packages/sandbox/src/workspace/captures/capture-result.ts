@@ -3,7 +3,7 @@ import type { OmissionReason, WorkspaceCapture } from '../../captures.ts';
 import { toCapturedPath } from './captured-path.ts';
 import { type CapturedTree, looksLike, type TreeNode, toEntry } from './captured-tree.ts';
 
-/** What a list of omissions names; the others are counted. */
+/** A capture names at most this many omitted entries, and only counts the others. */
 export const MAX_OMITTED = 1000;
 
 export type CaptureResult = Omit<WorkspaceCapture, 'captureId'> & { tree: CapturedTree };
@@ -17,7 +17,7 @@ export interface CaptureScope {
 
 /** The entries of a directory, before and now. */
 export interface Compared {
-  /** Of their paths: '' in the root, else it ends with a slash. */
+  /** The beginning of their paths: '' in the root, else it ends with a slash. */
   prefix: string;
   before: Map<string, TreeNode> | undefined;
   now: Map<string, TreeNode>;
@@ -55,7 +55,7 @@ export class CaptureInProgress {
     this.entries++;
     if (node.type === 'file') this.#bytes += node.size;
     const earlier = before?.get(name);
-    // What was below it has to go, too.
+    // A directory became something else: the caller must also remove what was below it.
     if (earlier?.type === 'directory' && node.type !== 'directory') this.#remove(prefix + name);
     if (earlier !== node && !looksLike(node, earlier)) this.#changed.push(toEntry(prefix + name, node));
   }

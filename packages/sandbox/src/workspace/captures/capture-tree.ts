@@ -72,7 +72,7 @@ export function* captureTree(
         result.omit(path, 'ignored');
       } else if (result.entries >= maxEntries) {
         result.omit(path, 'too_many');
-        // What has not been looked at counts as not there.
+        // The remaining names are not looked at, so they count as missing.
         for (const { names } of levels) names.close();
       } else if (found.isDirectory) {
         enter(levels, top, name, result);

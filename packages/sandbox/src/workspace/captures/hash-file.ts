@@ -53,7 +53,7 @@ export function* hashFile(
   }
 }
 
-/** Of exactly this many bytes; undefined where there are fewer. */
+/** The digest of the first `size` bytes; undefined if the file has fewer. */
 function* digest(
   file: number,
   size: number,

@@ -10,7 +10,7 @@ interface Rule {
   onlyDirectories: boolean;
 }
 
-/** Of paths in the form of captured-path.ts. */
+/** The rules take paths in the form of captured-path.ts. */
 export function ignoreRules(patterns: readonly string[]): IsIgnored | undefined {
   const rules = patterns.flatMap(toRule);
   if (rules.length === 0) return undefined;

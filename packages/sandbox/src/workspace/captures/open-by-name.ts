@@ -13,7 +13,7 @@ const DIRECTORY = REFERENCE | constants.O_DIRECTORY;
 
 const DESCRIPTORS = '/proc/self/fd/';
 
-/** What a call takes as a path: text, or bytes where the text would be encoded otherwise. */
+/** The path for a call of node:fs: text if it is ASCII, else bytes, because Node would encode text as UTF-8. */
 export function inside(directory: number, name: string): string | Buffer {
   const path = `${DESCRIPTORS}${directory}/${name}`;
   return isAscii(name) ? path : Buffer.from(path, 'latin1');

@@ -70,7 +70,7 @@ export function encodeHead(head: EntryHead | SnapshotEnd): Buffer {
   return Buffer.concat([length, json]);
 }
 
-/** Of the head that follows. */
+/** The length of the head that follows. */
 export function parseLength(bytes: Buffer): number {
   const length = bytes.readUInt32BE();
   if (length > MAX_HEAD_BYTES) throw damaged();

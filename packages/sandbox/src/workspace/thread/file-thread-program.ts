@@ -31,11 +31,11 @@ interface Job {
   work: Work;
   /** Chunks that came and are not used yet; null is the end. */
   chunks: (Uint8Array | null)[];
-  /** Whether it is to be continued with the next chunk. */
+  /** Whether the job needs the next chunk to continue. */
   wants: boolean;
-  /** How many the other side has not taken yet. */
+  /** How many chunks the other side has not taken yet. */
   untaken: number;
-  /** What it waits for. */
+  /** What the job waits for: a chunk, or that the other side takes one. */
   waits: 'chunk' | 'taken' | undefined;
 }
 

@@ -11,7 +11,7 @@ export const AHEAD = 4;
 
 export interface CaptureJob {
   dir: string;
-  /** Whose captures may be named as `since`. */
+  /** The key of the workspace: `since` may only name a capture with the same owner. */
   owner: string;
   since: string | undefined;
   limits: CaptureLimits;
@@ -27,7 +27,7 @@ export type FileJob =
 
 export type ToThread =
   | { id: number; begin: FileJob }
-  /** For `restore`; null is the end. */
+  /** The next chunk for `restore`; null is the end. */
   | { id: number; chunk: Uint8Array | null }
   /** A chunk of `read` or `tree` was taken. */
   | { id: number; taken: true }

@@ -211,7 +211,7 @@ async function assertConditions(
   if (unwanted?.includes(sha256)) throw mismatch(components, `has the sha256 ${sha256}`);
 }
 
-/** Of whatever kind; a missing directory above it is no error. */
+/** Whether anything is there, of whatever kind; if a directory above it is missing, nothing is. */
 async function exists(dir: string, components: readonly string[]): Promise<boolean> {
   const { parents, name } = splitName(components);
   try {

@@ -126,7 +126,7 @@ function entry(words: readonly number[]): Buffer {
   return bytes;
 }
 
-/** What arguments point to, behind the entries. */
+/** The data that arguments point to; it follows the entries. */
 class DataSection {
   readonly #parts: Buffer[] = [];
   #end: number;

@@ -23,7 +23,7 @@ const refuse = (errno: number) => 0x00050000 | errno;
 
 /** Every new namespace that clone(2) can be asked for. */
 const CLONE_NAMESPACES = 0x7e020000;
-/** Those that Docker lets through: Linux, 32-bit addresses or the name of an old version, both, and the question. */
+/** Docker allows these: PER_LINUX, PER_LINUX32, UNAME26, the last two together, and the query for the current one. */
 const PERSONALITIES = [0, 0x8, 0x20000, 0x20008, 0xffffffff];
 /** FALLOC_FL_PUNCH_HOLE with FALLOC_FL_KEEP_SIZE, which gives space back. */
 const PUNCH_HOLE = 3;
