@@ -15,7 +15,7 @@ export interface Prompt {
   files?: readonly File[];
 }
 
-/** What this page has sent and a head does not have, by run. Somebody may come back to one of the last. */
+/** The whole prompts that this page sent last, by run, so that they can be sent again: a head has only a part. */
 const sent = new Map<string, Prompt>();
 const SENT_KEPT = 50;
 

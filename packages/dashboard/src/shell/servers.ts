@@ -7,7 +7,7 @@ import { UI_ROOT } from '../api/place.ts';
 
 export interface KnownServer {
   name: string;
-  /** Of its page. */
+  /** The address of the server's page. */
   url: string;
 }
 

@@ -34,7 +34,7 @@ export function ansiPieces(output: string): Piece[] {
   }));
 }
 
-/** What remains of a line that was written over, as by a progress bar. */
+/** What remains visible of a line that was overwritten, as by a progress bar. */
 function lastWritten(line: string): string {
   const end = line.endsWith('\r') ? line.length - 1 : line.length;
   return line.slice(line.lastIndexOf('\r', end - 1) + 1, end);

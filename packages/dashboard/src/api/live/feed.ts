@@ -159,7 +159,7 @@ class FeedTab {
     });
   }
 
-  /** What a page shows must not depend on one answer: a question that is missing is one that nobody answers. */
+  /** Retries until a read succeeds: nobody answers a question that the page does not show. */
   async #insist(read: () => Promise<void>): Promise<void> {
     for (let failed = false; !this.#signal.aborted; failed = true) {
       try {

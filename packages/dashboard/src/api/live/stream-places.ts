@@ -1,7 +1,7 @@
 /**
- * Who may hold a stream of a run. HTTP/1.1 allows a browser six connections to a server for all its tabs; the feed holds one,
- * and requests need some. So three pages of a browser hold a stream at a time, each with one of three locks, which the
- * browser takes from a page that closes.
+ * Decides which pages may hold a stream of a run. HTTP/1.1 allows a browser six connections to a server for all its tabs; the
+ * feed holds one, and requests need some. So three pages of a browser hold a stream at a time, each with one of three locks,
+ * which the browser takes from a page that closes.
  *
  * Locks need https or the address of this machine. Without them the page that has the focus holds a stream: there is
  * only one such page.

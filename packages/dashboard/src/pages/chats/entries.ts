@@ -9,7 +9,7 @@ export type Entry = { kind: 'turn'; turn: Turn; at: number } | { kind: 'lost'; r
 
 interface Conversation {
   turns: readonly Turn[];
-  /** Of the session, as far as they are known. */
+  /** The runs of the session, as far as they are known. */
   runs: readonly Run[];
   /** Whether there are turns before the first of these. */
   isCut: boolean;

@@ -16,7 +16,7 @@ export interface Written {
   tool: string | undefined;
 }
 
-/** Of one run: a component that shows another begins anew. */
+/** The answer of one run. A component that shows another run starts anew. */
 export function useAnswer(runId: string): ReadonlySignal<Written> {
   const written = useSignal<Written>({ text: '', tool: undefined });
   useEffect(() => {

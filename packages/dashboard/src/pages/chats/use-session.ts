@@ -8,7 +8,7 @@ import type { Told } from './runs-after.ts';
 
 /** The newest messages; the others are in the runs, and in the API. */
 const MESSAGES = 200;
-/** Those between the messages. */
+/** The newest runs, which are shown between the messages. */
 const RUNS = 200;
 
 interface SessionTold extends Told {

@@ -1,4 +1,4 @@
-/** What answers allow from now on, with a way back, and what was decided. */
+/** The grants, which can be revoked here, and the decisions so far. */
 import { useSignal } from '@preact/signals';
 import type { Approval, Grant } from '@talaria/client';
 import { useResource } from '../../api/resource.ts';

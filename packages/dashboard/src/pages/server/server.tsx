@@ -17,7 +17,7 @@ const DAYS = 14;
 /** More runs than this are not counted, and the page says so. */
 const COUNTED = 2_000;
 
-/** What this server adds to the answer of others. */
+/** Fields that only a Talaria server adds to the answer. */
 interface Extras {
   queue?: { queued: number; leased: number; max_queued: number; max_concurrent: number };
   mcp_servers?: readonly { name: string; status: string; reason?: string; tools: readonly string[] }[];

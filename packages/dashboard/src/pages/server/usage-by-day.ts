@@ -2,7 +2,7 @@
 import type { Run } from '@talaria/client';
 
 export interface Day {
-  /** Of its beginning, in ms. */
+  /** When the day begins, in ms. */
   at: number;
   runs: number;
   tokens: number;

@@ -28,7 +28,7 @@ function Call({ id }: { id: string }) {
   const call = useResource((client, signal) => client.runs.calls.get(runId, id, { signal }), [runId, id]);
   watched.revision.value;
   const completed = watched.transcript.value.callRow(id)?.completed !== undefined;
-  // What was loaded while it ran has no output.
+  // A call that was loaded while it ran has no output yet.
   useEffect(() => {
     const { data } = call.state.peek();
     if (completed && data !== undefined && data.completed_at === null) call.reload();

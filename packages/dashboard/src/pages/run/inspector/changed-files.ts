@@ -1,9 +1,9 @@
-/** What a diff says of files, as a list shows it: a rename is one entry, and each says why it has no lines. */
+/** The files of a diff, as a list shows them. A rename is one entry; an entry without lines says why. */
 import type { ChangedFile } from '@talaria/client';
 
 export interface FileChange {
   path: string;
-  /** Of a renamed file. */
+  /** Only for a renamed file: its path before. */
   oldPath: string | undefined;
   kind: 'added' | 'modified' | 'deleted' | 'renamed';
   additions: number | undefined;

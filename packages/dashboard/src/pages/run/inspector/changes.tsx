@@ -22,7 +22,7 @@ interface ChangesProps {
   /** The events that are compared: by default the start of the run and its last checkpoint. */
   from?: number | undefined;
   to: number | undefined;
-  /** Who made the changes, as a sentence begins. */
+  /** Who made the changes, as the beginning of a sentence: `The run`, `Step 3`. */
   by: string;
 }
 

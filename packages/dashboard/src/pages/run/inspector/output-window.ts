@@ -1,4 +1,4 @@
-/** Of huge output the first and the last lines are shown: a page with all of them could not be scrolled. */
+/** Only the first and the last lines of huge output are shown: nobody could scroll a page with all of them. */
 
 export interface OutputWindow {
   head: string;

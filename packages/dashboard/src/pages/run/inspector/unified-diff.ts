@@ -3,7 +3,7 @@ import type { DiffLine } from '../patch-lines.ts';
 
 const PLACE = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** What stands before the first place names the file, which the reader knows. */
+/** Skips the lines before the first hunk: they name the file, which the reader knows. */
 export function unifiedLines(patch: string): DiffLine[] {
   const lines: DiffLine[] = [];
   let [before, after, beforeLeft, afterLeft] = [0, 0, 0, 0];

@@ -13,7 +13,7 @@ interface RowOfEvent {
   at: number;
 }
 
-/** What the server says of a step when it is complete. Servers of earlier versions do not. */
+/** What the server reports when a step is complete. Servers of earlier versions do not report it. */
 type StepFacts = Partial<Pick<EventOf<'step.completed'>, 'duration' | 'usage' | 'finish_reason'>>;
 
 /** The head of a step. */
