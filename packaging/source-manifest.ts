@@ -1,4 +1,4 @@
-/** What prepack.ts puts aside and adds, and how it is taken back. */
+/** The files that prepack.ts sets aside and adds, and how to undo that. */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 

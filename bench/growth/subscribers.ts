@@ -9,7 +9,7 @@ import type { Produce } from '../processes/event-source.ts';
 import { medianMs, type Question } from './question.ts';
 
 const TIMES = 9;
-/** What a process needs beside its sockets. */
+/** The descriptors that a process needs beside its sockets. */
 const OTHER_DESCRIPTORS = 200;
 
 export const subscribers: Question = {

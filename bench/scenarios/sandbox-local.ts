@@ -230,7 +230,7 @@ async function firstOfSlot(backend: ToolBackend): Promise<Row> {
   };
 }
 
-/** What the machine has less of, once each slot has run a command. */
+/** How much memory the machine has less, once each slot has run a command. */
 async function warmSlots(stage: Stage): Promise<Row> {
   const options = { workspacesDir: stage.directory(), isolation: 'bubblewrap' } as const;
   const backend = new LocalBackend({ ...options, preferredLimits: LIMITS });

@@ -17,7 +17,7 @@ export interface CreateChat {
   history: HistoryMessage[];
   /** The calls after the prompt and their results, where the messages end with tool results. */
   followUp: HistoryMessage[] | undefined;
-  /** Those results: the outputs of the calls in the last answer. */
+  /** The results in `followUp`: the outputs of the calls in the last answer. */
   outputs: ToolOutput[];
   /** The system messages. */
   instructions: string | undefined;

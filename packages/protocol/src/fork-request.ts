@@ -30,7 +30,7 @@ function parseAt(at: unknown): number | undefined {
   });
 }
 
-/** What counts as missing in a new run counts as absent here. */
+/** An empty input is an error in a new run; a fork treats it as absent. */
 function parseForkInput(input: unknown): Content | undefined {
   if (input === undefined || input === null || input === '') return undefined;
   if (!Array.isArray(input)) return parseInput(input).prompt;

@@ -8,7 +8,7 @@ import { invalid } from './fields.ts';
 export interface TextContent {
   type: 'text';
   text: string;
-  /** What this text stands for, until the run is accepted: then it says where the file is. */
+  /** The file that this text stands for. When the run is accepted, the text says where the file is. */
   file?: GivenFile;
 }
 

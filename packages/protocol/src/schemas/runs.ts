@@ -145,7 +145,7 @@ export const RunListSchema = Type.Object({
   next_cursor: Type.Union([Type.String(), Type.Null()]),
 });
 
-/** What a feed says of a run; it is the run without its answer, as a list of heads has it. */
+/** An event of the feed. `run` has no answer, as in a list of heads. */
 export const RunChangedSchema = Type.Object({
   event: Type.Literal('run.changed'),
   run: RunSchema,

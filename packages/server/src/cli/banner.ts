@@ -7,7 +7,7 @@ import type { Config } from '../config/index.ts';
 import { missingHardening } from '../start/sandbox-hardening.ts';
 import type { Running, WorkDescription } from '../start/server-handle.ts';
 
-/** What a process leaves to others. */
+/** What a process does, and what it leaves to others. */
 const ROLES: Readonly<Record<Config['role'], string | undefined>> = {
   all: undefined,
   http: 'http: serves clients; the runs wait for servers whose role is work or all',

@@ -39,7 +39,7 @@ export interface DirectoryCircumstances {
   configFile: string | undefined;
 }
 
-/** What is wrong with directories that are fine by themselves. */
+/** Problems of directories that are fine by themselves, but not together or not under these circumstances. */
 export function directoryProblems(
   list: readonly OperatorDirectory[],
   circumstances: DirectoryCircumstances,

@@ -188,7 +188,7 @@ export function databaseUrl(): Kind<Database> {
   });
 }
 
-/** Where it is, without the credentials. */
+/** Where the database is, without the credentials. */
 export function describeDatabase(database: Database): string {
   if (database.kind === 'sqlite') return database.path;
   const urls = eachHost(database.url).map((address) => new URL(address));

@@ -2,7 +2,7 @@
 import { defineCommand } from '../command-spec.ts';
 import { jsonLines, run, seq, server, verbose } from './shared.ts';
 
-/** Of the commands that start a run and follow it. */
+/** The flags of the commands that start a run and follow it. */
 const following = {
   detach: { type: 'flag', short: 'd', about: 'print the id of the run and leave it to itself' },
   quiet: { type: 'flag', short: 'q', about: 'print the answer and nothing else' },

@@ -49,7 +49,7 @@ const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
   nomad: ['nomad', checkNomad],
 };
 
-/** What only a server that works on runs needs. */
+/** Checks that only matter for a server that works on runs. */
 const WORK_CHECKS: readonly Check[] = [
   ...Object.values(BACKEND_CHECKS).filter((check) => check !== undefined),
   ['sandbox', checkSandbox],

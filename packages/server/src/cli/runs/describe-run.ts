@@ -23,7 +23,7 @@ export function describeRun(run: Run): string {
   return safeLine(start(run.error ?? run.output ?? run.last_event ?? ''));
 }
 
-/** Of whatever a server has put there. */
+/** The first characters of whatever the server put there. */
 function start(text: unknown): string {
   return String(text).slice(0, SHOWN_CHARS);
 }

@@ -20,7 +20,7 @@ export async function showRun(args: Arguments<'show'>, terminal: Terminal): Prom
   return exitCodes.ok;
 }
 
-/** Of a run that is evicted there is the head. */
+/** An evicted run only has its head left. */
 async function getRun(client: Talaria, runId: string): Promise<Run> {
   try {
     return await client.runs.get(runId);

@@ -108,7 +108,7 @@ export class LiveScreen implements Screen {
     return rows.length === 0 ? '' : HIDE_CURSOR + rows.join('\n');
   }
 
-  /** What does not fit on the screen could not be wiped; the end of the footer matters most. */
+  /** The last rows of the footer that fit: rows beyond the screen could not be wiped, and the end matters most. */
   #rows(): readonly string[] {
     if (this.#midLine) return [];
     const { columns, rows } = this.#output;

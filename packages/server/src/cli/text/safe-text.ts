@@ -25,7 +25,7 @@ export function safeText(text: string): string {
   return asText(text).replaceAll('\r', '').replace(UNSAFE, picture);
 }
 
-/** What is going to run, with every character visible; lines stay. */
+/** A command that is going to run, with every character visible; its line breaks stay. */
 export function safeCommand(text: string): string {
   return asText(text).replace(UNSAFE, picture).replace(INVISIBLE, codePoint);
 }
@@ -35,7 +35,7 @@ export function safeLine(text: string): string {
   return oneLine(text).replace(UNSAFE, picture);
 }
 
-/** What is going to be run as one line. */
+/** A command that is going to run, as one line. */
 export function safeCommandLine(text: string): string {
   return safeCommand(oneLine(text));
 }

@@ -12,7 +12,7 @@ import { safeLine } from '../text/safe-text.ts';
 import { shownPath } from '../text/shown-path.ts';
 
 export interface FoundMount {
-  /** What the server calls it. */
+  /** The server's name for it. */
   name: string;
   /** The directory that the run will work in. */
   path: string;

@@ -8,7 +8,7 @@ import { statLines } from './diff/diff-stat.ts';
 
 /** A long list is not read. */
 const SHOWN_MAX = 20;
-/** Of forks of forks. */
+/** The most runs in a line of forks of forks. */
 const LINE_MAX = 10;
 
 export interface ShownChanges {
@@ -48,7 +48,7 @@ async function lineOf(client: Talaria, runId: string): Promise<string[]> {
   while (source !== undefined && line.length < LINE_MAX) {
     const { run_id, seq } = source;
     const older = await client.runs.get(run_id).catch(asGone);
-    // What a run has changed that is gone cannot be taken any more.
+    // The changes of a deleted run can no longer be applied.
     if (older === undefined) break;
     line.unshift(`${shellWord(run_id)} --to ${Number(seq)}`);
     source = older.forked_from;

@@ -38,7 +38,7 @@ export interface Plan {
 export interface PlanSources {
   readonly local: LocalFiles;
   readonly run: Pick<RunFiles, 'before' | 'after'>;
-  /** Where it is put before it is renamed; undefined if it is not wanted. */
+  /** Where a copy is put before it is renamed; undefined if no copy is wanted. */
   copyFor(path: string): string | undefined;
   onPlanned(): void;
 }
@@ -105,7 +105,7 @@ async function lookAt(file: ChangedFile, { local, run, copyFor }: PlanSources): 
   return { path, base, ours, theirs, copy };
 }
 
-/** What the plan removes, as far as nothing stands in the way of that. */
+/** The paths that the plan removes, without those it cannot remove. */
 function removedBy(looked: readonly Looked[]): ReadonlySet<string> {
   const removed = looked.filter(
     ({ base, ours, theirs }) =>
@@ -121,7 +121,7 @@ interface Ours {
   readonly seen: Seen | undefined;
 }
 
-/** What there is when the plan has removed what it removes; or what stands in the way. */
+/** What is at the path after the removals of the plan, or a sentence about what stands in the way. */
 async function oursOf(
   { path, ours, theirs }: Looked,
   removed: ReadonlySet<string>,

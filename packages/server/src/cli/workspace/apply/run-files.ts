@@ -91,7 +91,7 @@ async function textOf({ body }: Response, path: string): Promise<string> {
 
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
-/** What the server announces, before any of it is written. */
+/** The size that the server announces, checked before any of the file is written. */
 async function sizeOf({ headers }: Response, path: string, directory: string): Promise<number> {
   const size = Number(headers.get('content-length') ?? Number.NaN);
   if (!Number.isSafeInteger(size) || size < 0) {

@@ -14,7 +14,7 @@ export function statLines({ data, truncated }: Pick<RunDiff, 'data' | 'truncated
   return [...lines, total(data, truncated)];
 }
 
-/** Of a file that was renamed. */
+/** The other name of a renamed file; empty for other files. */
 function otherName({ renamed_from, renamed_to }: ChangedFile): string {
   if (renamed_from !== undefined) return ` (was ${shownPath(renamed_from)})`;
   return renamed_to === undefined ? '' : ` (now ${shownPath(renamed_to)})`;

@@ -16,7 +16,7 @@ export const EVERYTHING: WalkRules = {
 
 export interface Walked {
   readonly path: RawPath;
-  /** What is no directory, or a directory that is empty or cannot be read. */
+  /** `entry` is anything but a directory; the other two are directories. */
   readonly kind: 'entry' | 'empty' | 'unreadable';
 }
 
