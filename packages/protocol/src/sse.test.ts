@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyText } from '../../../test/support/any-text.ts';
 import {
   createSseDecoder,
   createSseParser,
@@ -36,7 +37,7 @@ function cut(text: string, places: readonly number[]): string[] {
 
 /** Text that tries to break a line-based protocol. */
 const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc
     .array(
       fc.constantFrom('\n', '\r', '\r\n', '\u2028', '\uFEFF', ':', ' ', 'data: ', '\n\n', '\0', '"', 'ü😀'),

@@ -1,6 +1,7 @@
 import { addUsage, isTerminalStatus, NO_USAGE, type RunStatus } from '@talaria/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { anyText } from '../../../../test/support/any-text.ts';
 import type { JournalFixture } from './journal.contract.ts';
 import type { LogRecord, NewRecord } from './records.ts';
 import { toState } from './rows.ts';
@@ -26,7 +27,7 @@ const name = fc.constantFrom('a', 'b', 'c');
 const names = fc.uniqueArray(name, { minLength: 1 }) as fc.Arbitrary<[string, ...string[]]>;
 const used = fc.tuple(fc.nat({ max: 1000 }), fc.nat({ max: 1000 })).map(([i, o]) => make.usage(i, o));
 const unfinished: fc.Arbitrary<NewRecord> = fc.oneof(
-  fc.string({ unit: 'binary' }).map(make.delta),
+  anyText().map(make.delta),
   fc.string().map(make.reasoning),
   used.map(make.step),
   used.map((u) => make.privateStep(make.step(u))),

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not template strings
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyText } from '../../../../../../test/support/any-text.ts';
 import { classifyCommand, PATTERN_KEYS, type Verdict } from './classify.ts';
 import { DELETING } from './verdicts/deleting.ts';
 import { EVASIONS } from './verdicts/evasions.ts';
@@ -93,20 +94,16 @@ const FRAGMENTS = [
   ...['\u0000', '\u001b[31m', '\u200b', '\uff07', '\ue000', '\ud800', '🙂', ' ', '\t', '\r\n'],
 ];
 const shellText = fc
-  .array(
-    fc.oneof(
-      { weight: 8, arbitrary: fc.constantFrom(...FRAGMENTS) },
-      fc.string({ unit: 'binary', maxLength: 3 }),
-    ),
-    { maxLength: 40 },
-  )
+  .array(fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...FRAGMENTS) }, anyText({ maxLength: 3 })), {
+    maxLength: 40,
+  })
   .map((parts) => parts.join(''));
 
 describe('any text', () => {
   it('has a well-formed verdict', () => {
     fc.assert(
       fc.property(
-        fc.oneof(shellText, fc.string({ unit: 'binary', maxLength: 200 }), fc.string({ unit: 'grapheme' })),
+        fc.oneof(shellText, anyText({ maxLength: 200 }), fc.string({ unit: 'grapheme' })),
         (text) => {
           const verdict = classifyCommand(text);
           if (verdict.kind === 'ask') {
