@@ -16,6 +16,7 @@ import type { ToolBackend } from '@talaria/sandbox';
 import { LocalBackend } from '@talaria/sandbox/local';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Shell } from '../../../../test/support/shell.ts';
 import type { Log } from '../basics/log.ts';
 import { DirectoryBlobs } from '../blobs/directory-blobs.ts';
 import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
@@ -49,8 +50,9 @@ beforeEach(async () => {
 });
 
 const workspace = (id = runId) => join(directory, 'workspaces', `t-${id}`);
-const sh = (command: string, id = runId) =>
-  execFileSync('sh', ['-c', command], { cwd: workspace(id), encoding: 'utf8' });
+const bash = new Shell();
+afterAll(() => bash.close());
+const sh = async (command: string, id = runId) => String(await bash.run(workspace(id), `set +e; ${command}`));
 /** Everything in a workspace: kinds, permissions, targets and contents. */
 function describeFiles(id = runId): string {
   const found: string[] = [];
@@ -114,23 +116,23 @@ it('a run without a workspace has no checkpoint', async () => {
 });
 
 it('is restored with files, directories, links, permissions and times', async () => {
-  sh(
+  await sh(
     'mkdir -p a/b; echo one > a/b/one; chmod 640 a/b/one; touch -d @1500000000.5 a/b/one; ln -s b/one a/link; : > empty',
   );
-  sh('chmod 750 a/b; touch -d @1400000000 a/b');
+  await sh('chmod 750 a/b; touch -d @1400000000 a/b');
   const id = await restored(kept(await checkpoints().make(3, 'worked')));
   expect(describeFiles(id)).toBe(describeFiles());
-  expect(sh('stat -c %.Y a/b/one a/b', id)).toBe('1500000000.500000000\n1400000000.000000000\n');
+  expect(await sh('stat -c %.Y a/b/one a/b', id)).toBe('1500000000.500000000\n1400000000.000000000\n');
 });
 
 it('stores what changed, and nothing that did not', async () => {
   const made = checkpoints();
-  sh('head -c 100000 /dev/urandom > large; echo one > small');
+  await sh('head -c 100000 /dev/urandom > large; echo one > small');
   const first = await made.make(1, 'worked');
   expect(first!.blobs).toHaveLength(1);
   const unchanged = await made.make(2, 'worked');
   expect(unchanged).toMatchObject({ blobs: [], record: { upto: 2, parts: kept(first).parts } });
-  sh('echo two > small; cp large copy; mv large moved');
+  await sh('echo two > small; cp large copy; mv large moved');
   const second = await made.make(3, 'worked');
   expect(kept(second).stored_bytes - kept(first).stored_bytes).toBeLessThan(2_000);
   expect(describeFiles(await restored(kept(second)))).toBe(describeFiles());
@@ -142,7 +144,7 @@ it('every checkpoint stays as it was, whatever comes after it', async () => {
   const compared = new Set([0, 5, 10, 14, 15, 16, 17]);
   const states: { checkpoint: Checkpoint; state: string | undefined }[] = [];
   for (let i = 0; i < 18; i++) {
-    sh(
+    await sh(
       `echo ${i} > file-${i % 7}; rm -rf dir-${(i + 1) % 3}; mkdir -p dir-${i % 3}/sub; echo ${i} > dir-${i % 3}/sub/x`,
     );
     const checkpoint = kept(await made.make(i, 'worked'));
@@ -157,9 +159,9 @@ it('every checkpoint stays as it was, whatever comes after it', async () => {
 });
 
 it('a new owner continues from the last checkpoint, without storing everything again', async () => {
-  sh('head -c 100000 /dev/urandom > large');
+  await sh('head -c 100000 /dev/urandom > large');
   const last = kept(await checkpoints().make(1, 'worked'));
-  sh('echo more > small');
+  await sh('echo more > small');
   const next = kept(await checkpoints({ last }).make(2, 'worked'));
   expect(next.stored_bytes - last.stored_bytes).toBeLessThan(2_000);
   expect(next.parts).toHaveLength(2);
@@ -167,7 +169,7 @@ it('a new owner continues from the last checkpoint, without storing everything a
 });
 
 it('says which files it does not have', async () => {
-  sh(
+  await sh(
     'echo small > small; head -c 5000 /dev/zero > large; mkfifo pipe; mkdir -p node_modules/x; echo x > node_modules/x/y',
   );
   const limits = { maxBytes: 1e9, maxFileBytes: 4096, ignore: ['node_modules'] };
@@ -181,13 +183,13 @@ it('says which files it does not have', async () => {
 it('says once that the files became too large, and when they are kept again', async () => {
   const limits = { ...NO_LIMITS, maxBytes: 4096 };
   const made = checkpoints({ limits });
-  sh('echo small > small');
+  await sh('echo small > small');
   const first = kept(await made.make(1, 'worked'));
-  sh('head -c 5000 /dev/urandom > large');
+  await sh('head -c 5000 /dev/urandom > large');
   expect(await made.make(2, 'worked')).toEqual({ record: { upto: 2, missed: 'too_large' }, blobs: [] });
-  sh('echo more >> small');
+  await sh('echo more >> small');
   expect(await made.make(3, 'worked')).toBeUndefined();
-  sh('rm large');
+  await sh('rm large');
   const last = kept(await made.make(4, 'worked'));
   expect(last.parts.slice(0, 1)).toEqual(first.parts);
   expect(describeFiles(await restored(last))).toBe(describeFiles());
@@ -195,9 +197,9 @@ it('says once that the files became too large, and when they are kept again', as
 
 it('names the blobs that its files need, and no others; none once they are gone', async () => {
   const made = checkpoints();
-  sh('echo one > one; echo two > two');
+  await sh('echo one > one; echo two > two');
   const first = await made.make(1, 'worked');
-  sh('echo three > three');
+  await sh('echo three > three');
   const second = await made.make(2, 'worked');
   const ids = [first, second].map((each) => each!.blobs[0]!.blobId);
   expect((await made.blobsOf(kept(second)))?.sort()).toEqual(ids.toSorted());
@@ -208,10 +210,10 @@ it('names the blobs that its files need, and no others; none once they are gone'
 
 it('a small change comes with its bytes, a large one is a blob of the store', async () => {
   const made = checkpoints();
-  sh('head -c 200000 /dev/urandom > large');
+  await sh('head -c 200000 /dev/urandom > large');
   const [large] = (await made.make(1, 'worked'))!.blobs;
   expect(large).toEqual({ blobId: expect.any(String), writtenAt: expect.any(Number) });
-  sh('echo one > small');
+  await sh('echo one > small');
   const [small] = (await made.make(2, 'worked'))!.blobs;
   expect(Buffer.from((small as SmallBlob).bytes).toString()).toMatch(/^one\n\{"removed"/);
 });
@@ -231,15 +233,15 @@ it('files that the capture brought are not read again', async () => {
     },
   });
   const made = checkpoints({ of: noting });
-  sh('echo one > one; echo one > twin; : > empty; head -c 200000 /dev/urandom > large');
+  await sh('echo one > one; echo one > twin; : > empty; head -c 200000 /dev/urandom > large');
   expect(describeFiles(await restored(kept(await made.make(1, 'worked'))))).toBe(describeFiles());
-  sh('echo two > one');
+  await sh('echo two > one');
   expect(describeFiles(await restored(kept(await made.make(2, 'worked'))))).toBe(describeFiles());
   expect(read).toEqual(['large']);
 });
 
 it('a file that changes or vanishes while it is read is kept as it was read, or not at all', async () => {
-  sh('echo old > changing; echo same > a; echo same > b; echo gone > vanishing');
+  await sh('echo old > changing; echo same > a; echo same > b; echo gone > vanishing');
   const meddling = new Proxy(backend, {
     get(target, name) {
       // As with one on another machine, which brings no contents.
@@ -249,7 +251,9 @@ it('a file that changes or vanishes while it is read is kept as it was read, or 
       }
       if (name === 'readFiles') {
         return (...given: Parameters<LocalBackend['readFiles']>) => {
-          sh('echo newer > changing; rm -f vanishing; echo other > a');
+          writeFileSync(join(workspace(), 'changing'), 'newer\n');
+          rmSync(join(workspace(), 'vanishing'), { force: true });
+          writeFileSync(join(workspace(), 'a'), 'other\n');
           return target.readFiles(...given);
         };
       }
@@ -259,7 +263,7 @@ it('a file that changes or vanishes while it is read is kept as it was read, or 
   });
   const made = checkpoints({ of: meddling });
   const id = await restored(kept(await made.make(1, 'worked')));
-  expect(sh('cat changing a b; ls', id)).toBe('newer\nother\nsame\na\nb\nchanging\n');
+  expect(await sh('cat changing a b; ls', id)).toBe('newer\nother\nsame\na\nb\nchanging\n');
   const next = kept(await made.make(2, 'worked'));
   expect(describeFiles(await restored(next))).toBe(describeFiles());
 });
@@ -292,7 +296,7 @@ async function changeFiles(numRuns: number): Promise<void> {
           };
           return `rm -rf ${path}; ${parent} && ${make[kind]} || :`;
         });
-        sh(commands.join('\n'), id);
+        await sh(commands.join('\n'), id);
         const checkpoint = kept(await made.make(upto, 'worked'));
         expect(describeFiles(await restored(checkpoint))).toBe(describeFiles(id));
       }
@@ -323,10 +327,10 @@ it.skipIf(!canMount())(
         log,
         report: noReport,
       });
-      sh('head -c 1M /dev/urandom > large');
+      await sh('head -c 1M /dev/urandom > large');
       expect(await maker.make(1, 'worked')).toEqual({ record: { upto: 1, missed: 'failed' }, blobs: [] });
       expect(await maker.make(2, 'worked')).toBeUndefined();
-      sh('rm large; echo fits > small');
+      await sh('rm large; echo fits > small');
       expect(kept(await maker.make(3, 'worked'))).toMatchObject({ upto: 3, entries: 1 });
     } finally {
       execFileSync('umount', [path]);

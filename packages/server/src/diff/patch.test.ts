@@ -1,7 +1,7 @@
 /** Patches, judged by the programs that they are for. */
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -13,9 +13,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { quoted, Shell } from '../../../../test/support/shell.ts';
 import {
   type StoredTreeOptions,
   StoredTrees,
@@ -25,12 +26,15 @@ import { patchBetween } from './patch.ts';
 
 const trees = new StoredTrees();
 const base = mkdtempSync(join(tmpdir(), 'talaria-patch-'));
-afterAll(() => {
+const bash = new Shell();
+afterAll(async () => {
+  await bash.close();
   trees[Symbol.dispose]();
   rmSync(base, { recursive: true, force: true });
 });
 
-const has = (program: string) => spawnSync(program, ['--version']).status === 0;
+const has = (program: string) =>
+  process.env.PATH!.split(delimiter).some((directory) => existsSync(join(directory, program)));
 const APPLY: [string, string[]][] = [
   ['git', ['apply', '--whitespace=nowarn']],
   ['patch', ['-p1', '--no-backup-if-mismatch', '--silent']],
@@ -53,17 +57,24 @@ async function patchOf(
 }
 
 /** What the program makes of the first tree. */
-function applied(program: string, args: readonly string[], before: readonly WrittenEntry[], patch: Buffer) {
+async function applied(
+  program: string,
+  args: readonly string[],
+  before: readonly WrittenEntry[],
+  patch: Buffer,
+) {
   const dir = mkdtempSync(join(base, 'tree-'));
+  const file = `${dir}.patch`;
   try {
     writeTree(dir, before);
     if (patch.length === 0) return readTree(dir);
-    const env = { ...process.env, GIT_CEILING_DIRECTORIES: base };
-    const { status, stdout, stderr } = spawnSync(program, args, { cwd: dir, input: patch, env });
-    expect(status, `${stdout}${stderr}\n${patch}`).toBe(0);
+    writeFileSync(file, patch);
+    const words = [program, ...args].map(quoted).join(' ');
+    await bash.run(dir, `GIT_CEILING_DIRECTORIES=${quoted(base)} ${words} < ${quoted(file)} 2>&1`);
     return readTree(dir);
   } finally {
     rmSync(dir, { recursive: true });
+    rmSync(file, { force: true });
   }
 }
 
@@ -180,9 +191,9 @@ describe.each(APPLY)('%s', (program, args) => {
     'applies %s, and its reverse',
     async (_, before, after) => {
       const there = await patchOf(before, after);
-      expect(applied(program, args, before, there)).toEqual(expected(after));
+      expect(await applied(program, args, before, there)).toEqual(expected(after));
       const back = await patchOf(after, before);
-      expect(applied(program, args, after, back)).toEqual(expected(before));
+      expect(await applied(program, args, after, back)).toEqual(expected(before));
     },
   );
 });
@@ -206,9 +217,11 @@ describe('what a patch cannot hold is named as a binary file', () => {
     const [before, after] = BINARY as [WrittenEntry[], WrittenEntry[]];
     const more = { path: 'z', content: 'new\n' };
     const patch = await patchOf(before, [...after, more]);
-    expect(() => applied('git', ['apply'], before, patch)).toThrow(/binary patch does not apply to 'a b'/);
+    await expect(applied('git', ['apply'], before, patch)).rejects.toThrow(
+      /binary patch does not apply to 'a b'/,
+    );
     const excluded = ['apply', '--exclude=a b', '--exclude=ü'];
-    expect(applied('git', excluded, before, patch)).toEqual(expected([...before, more]));
+    expect(await applied('git', excluded, before, patch)).toEqual(expected([...before, more]));
   });
 });
 
@@ -229,7 +242,7 @@ describe('a patch has bounds, and says what it leaves out', () => {
       '\n2 more changed files are not in this patch. Ask for a directory.\ndiff --git a/f10000 b/f10000\n',
     );
     expect(end).not.toContain('f10001');
-    expect(() => applied('git', ['apply'], [], patch)).toThrow(/binary patch/);
+    await expect(applied('git', ['apply'], [], patch)).rejects.toThrow(/binary patch/);
     expect(
       patchBetween({ ...checkpoints, from: await trees.write(files.slice(2)) }, { within: [] }).leftOut,
     ).toBe(0);
@@ -328,7 +341,7 @@ async function applyToTrees(numRuns: number): Promise<void> {
   const [program, args] = APPLY[0]!;
   await fc.assert(
     fc.asyncProperty(tree, tree, async (before, after) => {
-      expect(applied(program, args, before, await patchOf(before, after))).toEqual(expected(after));
+      expect(await applied(program, args, before, await patchOf(before, after))).toEqual(expected(after));
     }),
     { numRuns },
   );

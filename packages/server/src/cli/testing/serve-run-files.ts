@@ -2,13 +2,13 @@
  * A server with one run, whose files are two directories of this machine: as it began, and now. It answers as
  * PROTOCOL.md says, as far as `talaria apply` asks: the run, what changed, and single files as they were.
  */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ChangedFile } from '@talaria/client';
+import { quoted, Shell } from '../../../../../test/support/shell.ts';
 import { json, serve, type TestServer } from '../../../../client/src/testing/test-server.ts';
 
 export const RUN_ID = 'run_0193c7e8a1b20193c7e8a1b20193c7e8';
@@ -19,6 +19,8 @@ const SEQS = { from_seq: -1, to_seq: 7 } as const;
 export interface RunDirectories {
   start: string;
   now: string;
+  /** Runs git. Without it, every patch has a shell of its own. */
+  shell?: Shell;
   status?: string;
   /** In place of what changed. */
   data?: Partial<ChangedFile>[];
@@ -43,8 +45,12 @@ export function serveRunFiles(run: RunDirectories): Promise<TestServer> {
       sendFile(response, sides.get(searchParams.get('at') ?? '')!, path, run.content);
     } else if (route !== '/diff') refuse(response, 404, 'not_found');
     else if (searchParams.get('format') === 'patch') {
-      if (run.patch === undefined) response.end(patchOf(run, path));
-      else Readable.from(run.patch(path)).pipe(response);
+      if (run.patch === undefined) {
+        patchOf(run, path).then(
+          (patch) => response.end(patch),
+          (error: Error) => response.destroy(error),
+        );
+      } else Readable.from(run.patch(path)).pipe(response);
     } else {
       const { data = changesOf(run), truncated = false } = run;
       json(response, 200, { object: 'list', run_id: RUN_ID, ...SEQS, data, truncated });
@@ -106,8 +112,14 @@ export function treeOf(directory: string): Map<string, string> {
 }
 
 /** In git's form, which has the modes of links. */
-function patchOf({ start, now }: RunDirectories, path: string): string {
+async function patchOf({ start, now, shell: shared }: RunDirectories, path: string): Promise<Buffer> {
   const side = (directory: string): string =>
-    treeOf(directory).has(path) ? join(directory, path) : '/dev/null';
-  return spawnSync('git', ['diff', '--no-index', side(start), side(now)], { encoding: 'utf8' }).stdout;
+    treeOf(directory).has(path) ? quoted(join(directory, path)) : '/dev/null';
+  const shell = shared ?? new Shell();
+  try {
+    // It ends with 1 if there is a difference.
+    return await shell.run(now, `git diff --no-index ${side(start)} ${side(now)} || test $? = 1`);
+  } finally {
+    if (shell !== shared) await shell.close();
+  }
 }

@@ -1,5 +1,4 @@
 /** `talaria apply` on real directories, with a server that answers as PROTOCOL.md says. */
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -20,7 +19,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { Shell } from '../../../../../../test/support/shell.ts';
 import { main } from '../../main.ts';
 import { RUN_ID, type RunDirectories, serveRunFiles, treeOf } from '../../testing/serve-run-files.ts';
 import { TestTerminal } from '../../testing/test-terminal.ts';
@@ -41,17 +41,18 @@ beforeEach(() => {
 });
 
 /** In all three. */
-function begin(script: string): void {
-  shell(start, script);
+async function begin(script: string): Promise<void> {
+  await shell(start, script);
   for (const copy of [now, ours]) cpSync(start, copy, { recursive: true, verbatimSymlinks: true });
 }
 
-function shell(directory: string, script: string): void {
-  execFileSync('bash', ['-ec', script], { cwd: directory });
-}
+const bash = new Shell();
+afterAll(() => bash.close());
+
+const shell = (directory: string, script: string) => bash.run(directory, script);
 
 async function apply(argv: string[] = [], run: Partial<RunDirectories> = {}) {
-  const { url } = await serveRunFiles({ start, now, ...run });
+  const { url } = await serveRunFiles({ start, now, shell: bash, ...run });
   const terminal = new TestTerminal({ TALARIA_BASE_URL: url });
   const code = await main(['apply', RUN_ID, '--dir', ours, ...argv], terminal);
   return { code, out: terminal.stdout.written, err: terminal.stderr.written };
@@ -59,10 +60,10 @@ async function apply(argv: string[] = [], run: Partial<RunDirectories> = {}) {
 
 describe('what the run did', () => {
   test('arrives: changed, added and deleted files, programs, links, and bytes of any kind', async () => {
-    begin(
+    await begin(
       'mkdir -p src old/deep; echo a > src/a; echo b > b; echo x > old/deep/x; ln -s b link; echo t > tool',
     );
-    shell(
+    await shell(
       now,
       `echo changed > src/a; rm -r old; mkdir -p new/dir; printf 'bin\\0ary' > new/dir/file; ln -sf src/a link
        ln -s ../b new/up; chmod +x tool; printf '#!/bin/sh\\n' > run; chmod +x run; echo x > $'two\\nlines'`,
@@ -85,9 +86,9 @@ describe('what the run did', () => {
   });
 
   test('does not touch what the run left alone, and changes nothing the second time', async () => {
-    begin('echo a > a; echo b > b');
-    shell(now, 'echo changed > a');
-    shell(ours, 'echo mine > b; echo new > c');
+    await begin('echo a > a; echo b > b');
+    await shell(now, 'echo changed > a');
+    await shell(ours, 'echo mine > b; echo new > c');
     await apply();
     const { ino } = lstatSync(join(ours, 'a'));
     const { code, out } = await apply();
@@ -101,8 +102,8 @@ describe('what the run did', () => {
   });
 
   test('with --dry-run is only said', async () => {
-    begin('echo a > a');
-    shell(now, 'echo changed > a; echo b > b');
+    await begin('echo a > a');
+    await shell(now, 'echo changed > a; echo b > b');
     const before = treeOf(ours);
     const { code, out } = await apply(['--dry-run']);
     expect([code, out]).toEqual([0, expect.stringMatching(/^M a\nA b\nWould change 2 files in /)]);
@@ -110,9 +111,9 @@ describe('what the run did', () => {
   });
 
   test('is JSON for programs', async () => {
-    begin('echo a > a; echo b > b; echo c > c');
-    shell(now, 'echo changed > a; rm b; echo changed > c; mkdir .git; echo x > .git/config');
-    shell(ours, 'echo mine > c');
+    await begin('echo a > a; echo b > b; echo c > c');
+    await shell(now, 'echo changed > a; rm b; echo changed > c; mkdir .git; echo x > .git/config');
+    await shell(ours, 'echo mine > c');
     const { code, out } = await apply(['--json']);
     const conflicts = [{ path: 'c', reason: 'the run changed it, and it was changed here, too' }];
     const left_out = [{ path: '.git/config', reason: 'in .git, which is never written' }];
@@ -192,8 +193,8 @@ describe('a conflict', () => {
     ],
     ['a FIFO', 'echo a > a', 'echo theirs > a', 'rm a; mkfifo a', 'neither a file nor a link'],
   ])('%s is reported, and nothing is applied', async (_, before, theirs, mine, message) => {
-    begin(`${before}; echo x > other`);
-    shell(root, `cd now; ${theirs}; echo changed > other; cd ../ours; ${mine}`);
+    await begin(`${before}; echo x > other`);
+    await shell(root, `cd now; ${theirs}; echo changed > other; cd ../ours; ${mine}`);
     const tree = listing(root);
     const { code, out, err } = await apply();
     expect({ code, out }).toEqual({ code: 7, out: '' });
@@ -208,9 +209,9 @@ describe('a conflict', () => {
   });
 
   test('is none between a change of the mode and a change of the content', async () => {
-    begin('echo a > a; echo b > b; chmod +x b');
-    shell(now, 'echo theirs > a; chmod -x b');
-    shell(ours, 'chmod 755 a; echo mine > b');
+    await begin('echo a > a; echo b > b; chmod +x b');
+    await shell(now, 'echo theirs > a; chmod -x b');
+    await shell(ours, 'chmod 755 a; echo mine > b');
     const { code, err } = await apply();
     // The content of b was changed here alone: only its mode comes from the run.
     expect([code, err]).toEqual([0, '']);
@@ -222,9 +223,9 @@ describe('a conflict', () => {
 
 describe('what stands in the way and goes', () => {
   test('a directory becomes a file, a file a directory, a link a file', async () => {
-    begin('mkdir -p d/e; echo x > d/e/x; echo f > f; ln -s f l; echo g > g');
-    shell(now, 'rm -r d f l g; echo file > d; mkdir -p f/g; echo y > f/g/y; echo plain > l; ln -s d g');
-    shell(ours, 'mkdir d/empty');
+    await begin('mkdir -p d/e; echo x > d/e/x; echo f > f; ln -s f l; echo g > g');
+    await shell(now, 'rm -r d f l g; echo file > d; mkdir -p f/g; echo y > f/g/y; echo plain > l; ln -s d g');
+    await shell(ours, 'mkdir d/empty');
     expect(await apply()).toMatchObject({ code: 0, err: '' });
     expect(treeOf(ours)).toEqual(treeOf(now));
     expect(lstatSync(join(ours, 'l')).isFile()).toBe(true);
@@ -235,7 +236,7 @@ describe('a hostile run', () => {
   test.each(['../out', '/etc/cron.d/x', 'a/../../out', 'a//b', './a', '', 'a\0b'])(
     'that names %j gets nothing applied',
     async (path) => {
-      shell(now, 'echo x > good');
+      await shell(now, 'echo x > good');
       const data = [
         { path: 'good', status: 'added' as const },
         { path, status: 'added' as const },
@@ -267,7 +268,7 @@ describe('a hostile run', () => {
   });
 
   test('brings no link that leads out of the directory', async () => {
-    shell(now, 'ln -s /etc/passwd absolute; mkdir d; ln -s ../../out d/up; ln -s ../ok d/in; touch ok');
+    await shell(now, 'ln -s /etc/passwd absolute; mkdir d; ln -s ../../out d/up; ln -s ../ok d/in; touch ok');
     const { code, err } = await apply();
     expect([code, err]).toEqual([0, 'Left out (a link that leads out of the directory): absolute, d/up\n']);
     expect([...treeOf(ours).keys()].sort()).toEqual(['d/in', 'ok']);
@@ -275,7 +276,7 @@ describe('a hostile run', () => {
 
   test('brings no link that may lead out through another one', async () => {
     // `d/up` could be a link to the directory above.
-    shell(now, 'mkdir d; touch ok; ln -s d/up/../secret out; ln -s ../ok d/in');
+    await shell(now, 'mkdir d; touch ok; ln -s d/up/../secret out; ln -s ../ok d/in');
     const { code, err } = await apply();
     expect([code, err]).toEqual([0, 'Left out (a link that leads out of the directory): out\n']);
     expect([...treeOf(ours).keys()].sort()).toEqual(['d/in', 'ok']);
@@ -288,8 +289,8 @@ describe('a lying server', () => {
 
   /** A link of the user leads out of the directory, and one of the run to that link. */
   async function lie(data: NonNullable<RunDirectories['data']>): Promise<{ code: number; err: string }> {
-    shell(ours, 'mkdir ../out; ln -s ../out away');
-    shell(now, 'echo x > ../out/x; ln -s away m; echo good > good');
+    await shell(ours, 'mkdir ../out; ln -s ../out away');
+    await shell(now, 'echo x > ../out/x; ln -s away m; echo good > good');
     return apply(['--keep-mine'], { data: [{ path: 'good', status: 'added' }, ...data] });
   }
 
@@ -305,7 +306,7 @@ describe('a lying server', () => {
   });
 
   test('that sends endless text for a link is cut off', async () => {
-    shell(now, 'ln -s x m');
+    await shell(now, 'ln -s x m');
     const endless = (function* () {
       for (;;) yield Buffer.alloc(65_536, 'x');
     })();
@@ -314,8 +315,8 @@ describe('a lying server', () => {
   });
 
   test('gets no file written through a link, also not through one that came with it', async () => {
-    shell(now, 'mkdir d; echo x > d/x');
-    shell(root, 'mkdir out');
+    await shell(now, 'mkdir d; echo x > d/x');
+    await shell(root, 'mkdir out');
     const change = {
       path: 'd/x',
       action: 'write',
@@ -346,7 +347,7 @@ describe('the command', () => {
   });
 
   test('removes what a killed one left, and waits for no other', async () => {
-    shell(now, 'echo x > a');
+    await shell(now, 'echo x > a');
     const dead = 2 ** 22 + 1;
     mkdirSync(join(ours, `.talaria-apply-${dead}`));
     writeFileSync(join(ours, `.talaria-apply-${dead}`, '1'), 'half');
@@ -360,8 +361,8 @@ describe('the command', () => {
   });
 
   test('follows a link that the user names, and keeps permissions of files it replaces', async () => {
-    begin('echo a > a; chmod 640 a');
-    shell(now, 'echo changed > a');
+    await begin('echo a > a; chmod 640 a');
+    await shell(now, 'echo changed > a');
     symlinkSync(ours, join(root, 'named'));
     expect((await apply(['--dir', join(root, 'named')])).code).toBe(0);
     expect(readFileSync(join(ours, 'a'), 'utf8')).toBe('changed\n');
@@ -444,7 +445,7 @@ function listing(directory: string): string {
 
 describe('a server that sends more than it says', () => {
   test('content without a size is not written', async () => {
-    shell(now, 'echo new > new');
+    await shell(now, 'echo new > new');
     const endless = (response: ServerResponse, etag: string) => {
       response.writeHead(200, { etag });
       Readable.from(zeros()).pipe(response);
@@ -456,7 +457,7 @@ describe('a server that sends more than it says', () => {
   });
 
   test('a file that the disk has no room for is refused before it is written', async () => {
-    shell(now, 'echo new > new');
+    await shell(now, 'echo new > new');
     const huge = (response: ServerResponse, etag: string) => {
       response.writeHead(200, { etag, 'content-length': 2 ** 52 });
       Readable.from(zeros()).pipe(response);

@@ -1,5 +1,4 @@
 /** What goes into the archive of a directory, as tar unpacks it. */
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -17,7 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type TreeEntry, tarGz } from '@talaria/sandbox';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { quoted, Shell } from '../../../../../../test/support/shell.ts';
 import { leftOutLines } from '../not-taken.ts';
 import { packedEntries } from './packed-entries.ts';
 import { type Survey, survey } from './survey.ts';
@@ -28,8 +28,10 @@ function temporaryDirectory(): string {
   return directory;
 }
 
-const shell = (directory: string, script: string) =>
-  execFileSync('bash', ['-ec', script], { cwd: directory });
+const bash = new Shell();
+afterAll(() => bash.close());
+
+const shell = (directory: string, script: string) => bash.run(directory, script);
 const look = (directory: string, withGit = false) => survey(directory, { withGit });
 const paths = ({ entries }: Survey) => entries.map(({ path }) => path);
 
@@ -41,13 +43,15 @@ async function repacked(found: Survey): Promise<{ directory: string; told: numbe
     told += bytes;
   };
   const packed = await buffer(tarGz(packedEntries(found, count)));
-  execFileSync('tar', ['xz'], { cwd: directory, input: packed });
+  const archive = join(temporaryDirectory(), 'packed.tgz');
+  writeFileSync(archive, packed);
+  await shell(directory, `tar xzf ${quoted(archive)}`);
   return { directory, told };
 }
 
 test('files, modes, times and links arrive as they are', async () => {
   const directory = temporaryDirectory();
-  shell(directory, 'mkdir -p bin; echo run > bin/run; chmod 755 bin/run; touch -d @1500000000 bin/run');
+  await shell(directory, 'mkdir -p bin; echo run > bin/run; chmod 755 bin/run; touch -d @1500000000 bin/run');
   writeFileSync(join(directory, 'large'), Buffer.alloc(1_000_000, 'x'));
   symlinkSync('bin/run', join(directory, 'link'));
   symlinkSync('nowhere', join(directory, 'bin', 'dangling'));
@@ -55,7 +59,7 @@ test('files, modes, times and links arrive as they are', async () => {
   expect(found).toMatchObject({ bytes: 1_000_004, leftOut: [] });
   const { directory: copy, told } = await repacked(found);
   expect(told).toBe(1_000_004);
-  expect(execFileSync('diff', ['-r', '--no-dereference', directory, copy]).toString()).toBe('');
+  expect(String(await shell(copy, `diff -r --no-dereference ${quoted(directory)} .`))).toBe('');
   const { mode, mtimeMs } = statSync(join(copy, 'bin/run'));
   expect([mode & 0o777, mtimeMs]).toEqual([0o755, 1_500_000_000_000]);
   expect(readlinkSync(join(copy, 'link'))).toBe('bin/run');
@@ -63,20 +67,24 @@ test('files, modes, times and links arrive as they are', async () => {
 
 test('names keep their bytes, whatever they are', async () => {
   const directory = temporaryDirectory();
-  shell(directory, `touch $'a\\xff\\xfeb' $'new\\nline' -- '-rf' 'ünï'; mkdir $'d\\xff'; touch $'d\\xff/x'`);
-  shell(directory, 'git init -q');
+  await shell(
+    directory,
+    `touch $'a\\xff\\xfeb' $'new\\nline' -- '-rf' 'ünï'; mkdir $'d\\xff'; touch $'d\\xff/x'`,
+  );
+  await shell(directory, 'git init -q');
   const { directory: copy } = await repacked(await look(directory));
   rmSync(join(directory, '.git'), { recursive: true });
   const names = (at: string) => readdirSync(at, { encoding: 'buffer', recursive: false }).map(String).sort();
   expect(names(copy)).toEqual(names(directory));
-  expect(execFileSync('find', ['.', '-name', 'x', '-print0'], { cwd: copy }).toString('latin1')).toBe(
-    './d\xff/x\0',
-  );
+  expect((await shell(copy, 'find . -name x -print0')).toString('latin1')).toBe('./d\xff/x\0');
 });
 
 test('what cannot go along is left out and named', async () => {
   const directory = temporaryDirectory();
-  shell(directory, 'mkfifo pipe; ln -s /etc/passwd absolute; mkdir d; ln -s ../../up d/up; ln -s ../ok d/ok');
+  await shell(
+    directory,
+    'mkfifo pipe; ln -s /etc/passwd absolute; mkdir d; ln -s ../../up d/up; ln -s ../ok d/ok',
+  );
   writeFileSync(join(directory, 'ok'), '');
   writeFileSync(join(directory, 'esc\x1b[2J'), '');
   const found = await look(directory);
@@ -91,7 +99,7 @@ test.skipIf(process.getuid?.() === 0)(
   'what is unreadable is named, too (skipped: root reads everything)',
   async () => {
     const directory = temporaryDirectory();
-    shell(
+    await shell(
       directory,
       'echo x > secret; chmod 0 secret; mkdir closed; touch closed/x; chmod 0 closed; touch open',
     );
@@ -106,19 +114,19 @@ test.skipIf(process.getuid?.() === 0)(
 test('other repositories inside come with their files and rules, but without .git', async () => {
   const directory = temporaryDirectory();
   const commit = 'git -c user.name=x -c user.email=x commit -qm x';
-  shell(
+  await shell(
     directory,
     `git init -q; touch top; git init -q inner; cd inner; printf 'skip\\n' > .gitignore; touch kept skip; git add .; ${commit}; mkdir untracked; touch untracked/x`,
   );
   const expected = ['inner/.gitignore', 'inner/kept', 'inner/untracked/x', 'top'];
   expect(paths(await look(directory))).toEqual(expected);
-  shell(directory, `git add . 2> /dev/null; ${commit}`);
+  await shell(directory, `git add . 2> /dev/null; ${commit}`);
   expect(paths(await look(directory))).toEqual(expected);
 });
 
 test('a tracked file whose directory has become a link, or that is gone, does not go along', async () => {
   const directory = temporaryDirectory();
-  shell(
+  await shell(
     directory,
     'git init -q; mkdir d other; touch d/x other/x gone; git add .; rm -r d gone; ln -s other d',
   );
@@ -130,10 +138,9 @@ test('a tracked file whose directory has become a link, or that is gone, does no
 test('--with-git brings the repository along, and needs one', async () => {
   const directory = temporaryDirectory();
   await expect(look(directory, true)).rejects.toThrow(/--with-git needs a repository in .*: there is none/);
-  shell(directory, "git init -q; printf 'ignored\\n' > .gitignore; touch ignored kept; git add .");
+  await shell(directory, "git init -q; printf 'ignored\\n' > .gitignore; touch ignored kept; git add .");
   const { directory: copy } = await repacked(await look(directory, true));
-  const status = execFileSync('git', ['status', '--porcelain'], { cwd: copy }).toString();
-  expect(status).toBe('A  .gitignore\nA  kept\n');
+  expect(String(await shell(copy, 'git status --porcelain'))).toBe('A  .gitignore\nA  kept\n');
   rmSync(join(directory, '.git'), { recursive: true });
   writeFileSync(join(directory, '.git'), 'gitdir: /elsewhere\n');
   await expect(look(directory, true)).rejects.toThrow(/its files are elsewhere/);

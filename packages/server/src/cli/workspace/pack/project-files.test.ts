@@ -1,10 +1,10 @@
 /** Which files belong to a project: as git says where it can be asked, and the same by rule elsewhere. */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { Shell } from '../../../../../../test/support/shell.ts';
 import { gitFiles } from './git-files.ts';
 import { GitIgnore } from './gitignore.ts';
 import { projectFiles } from './project-files.ts';
@@ -32,8 +32,10 @@ function write(directory: string, files: Record<string, string>): void {
   }
 }
 
-const git = (directory: string, ...words: string[]) =>
-  execFileSync('git', ['-C', directory, '-c', 'user.name=x', '-c', 'user.email=x', ...words]);
+const bash = new Shell();
+afterAll(() => bash.close());
+
+const shell = (directory: string, script: string) => bash.run(directory, script);
 
 async function sorted(found: AsyncIterable<Walked>): Promise<string[]> {
   const paths: string[] = [];
@@ -63,7 +65,7 @@ test('rules of all levels hold, and the deepest one decides', async () => {
   const expected = [...kept, 'src/deep/a.log', 'src/deep/private'].sort();
   const directory = project(files);
   expect(await sorted(projectFiles(directory))).toEqual(expected);
-  git(directory, 'init', '-q');
+  await shell(directory, 'git init -q');
   expect(await sorted(projectFiles(directory))).toEqual(expected);
   expect(await walked(directory)).toEqual(expected);
 });
@@ -76,7 +78,7 @@ test('.git/info/exclude and the rules above a directory hold in it', async () =>
     'sub/excluded': '',
     'sub/kept': '',
   });
-  git(directory, 'init', '-q');
+  await shell(directory, 'git init -q');
   writeFileSync(join(directory, '.git/info/exclude'), 'excluded\n');
   expect(await sorted(projectFiles(join(directory, 'sub')))).toEqual(['kept']);
   expect(await walked(join(directory, 'sub'))).toEqual(['kept']);
@@ -89,22 +91,20 @@ test('a directory that is ignored itself has what is in it', async () => {
     'build/.gitignore': 'b.js',
     'build/b.js': '',
   });
-  git(directory, 'init', '-q');
+  await shell(directory, 'git init -q');
   expect(await sorted(projectFiles(join(directory, 'build')))).toEqual(['.gitignore', 'a.js']);
 });
 
 test('a tracked file belongs to it, whatever the rules say; the repository does not', async () => {
   const directory = project({ '.gitignore': '*.bin\n', 'fixture.bin': '', 'other.bin': '', gone: '' });
-  git(directory, 'init', '-q');
-  git(directory, 'add', '-f', 'fixture.bin', 'gone');
+  await shell(directory, 'git init -q; git add -f fixture.bin gone');
   expect(await sorted(projectFiles(directory))).toEqual(['.gitignore', 'fixture.bin', 'gone']);
   expect(await walked(directory)).toEqual(['.gitignore', 'gone']);
 });
 
 test('a repository that runs a program is asked without it', async () => {
   const directory = project({ a: '' });
-  git(directory, 'init', '-q');
-  git(directory, 'config', 'core.fsmonitor', 'touch ran');
+  await shell(directory, 'git init -q; git config core.fsmonitor "touch ran"');
   expect(await sorted(projectFiles(directory))).toEqual(['a']);
 });
 
@@ -147,7 +147,7 @@ test('the rules leave out what git leaves out', async () => {
       try {
         for (const path of paths) tryToWrite(directory, path, '');
         for (const [at, text] of Object.entries(rules)) tryToWrite(directory, `${at}.gitignore`, text);
-        git(directory, 'init', '-q');
+        await shell(directory, 'git init -q');
         const expected = [...(await gitFiles(directory))!].map(textOf).sort();
         expect(await walked(directory)).toEqual(expected);
       } finally {
