@@ -77,7 +77,10 @@ function isReady(directory: string): boolean {
 /** Changes with every file of the bundle. */
 function stateOfSource(): string {
   const hash = createHash('sha256');
-  const files = globSync('packages/*/{package.json,bin/*,src/**/*.ts}', { cwd: ROOT });
+  const files = globSync('packages/*/{package.json,bin/*,src/**/*.ts}', {
+    cwd: ROOT,
+    exclude: ['**/*.{test,contract}.ts'],
+  });
   for (const file of [BUNDLER, HOST, 'package-lock.json', ...files.sort()]) {
     const { mtimeMs, size } = statSync(join(ROOT, file));
     hash.update(`${file} ${mtimeMs} ${size}\n`);
