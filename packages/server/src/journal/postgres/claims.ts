@@ -46,10 +46,16 @@ export async function claimRuns(
   tx: Transaction,
   { worker, leaseMs, limit }: ClaimRequest,
 ): Promise<{ claims: Claim[]; cancelled: Appended[] }> {
-  await unparkDue(tx);
-  // Side by side on the one connection: they lock different rows.
-  const [ended, begun] = await Promise.all([cancelStopped(tx), lockBegun(tx, limit)]);
-  const fresh = await lockNew(tx, limit - begun.length);
+  // In one round trip. The database runs them in this order, so what is unparked is found by the others.
+  const [, ended, begun, found] = await Promise.all([
+    unparkDue(tx),
+    cancelStopped(tx),
+    lockBegun(tx, limit),
+    findNew(tx, limit),
+  ]);
+  // The next run of a session may have waited for one that was cancelled here.
+  const waiting = ended.length === 0 ? found : await findNew(tx, limit);
+  const fresh = await lockNew(tx, limit - begun.length, waiting);
   const batch = new RunBatch();
   const rows = [...begun, ...fresh];
   for (const row of rows) {
@@ -136,11 +142,12 @@ async function mayTakeSuspect(tx: Transaction): Promise<boolean> {
 }
 
 /** New runs, owner by owner, until there are enough or the others are locked by somebody else. */
-async function lockNew(tx: Transaction, limit: number): Promise<RunRow[]> {
+async function lockNew(tx: Transaction, limit: number, found: readonly Waiting[]): Promise<RunRow[]> {
   const taken: RunRow[] = [];
   const passedOver: number[] = [];
-  while (taken.length < limit) {
-    const chosen = await chooseNew(tx, limit - taken.length, taken, passedOver);
+  for (let waiting = found; ; ) {
+    const wanted = limit - taken.length;
+    const chosen = inTurns(waiting, taken, wanted);
     if (chosen.length === 0) break;
     const rows = await tx.rows<RunRow>(
       `SELECT * FROM runs WHERE n = ANY ($1::bigint[]) AND finished_at IS NULL AND epoch = 0
@@ -153,6 +160,9 @@ async function lockNew(tx: Transaction, limit: number): Promise<RunRow[]> {
       if (row === undefined) passedOver.push(n);
       else taken.push(row);
     }
+    // Fewer than wanted were all that wait.
+    if (taken.length === limit || chosen.length < wanted) break;
+    waiting = await findNew(tx, limit - taken.length, [...taken.map(({ n }) => n), ...passedOver]);
   }
   if (taken.length > 0) {
     // In the order of the choice, so that the owner served last comes last the next time.
@@ -166,63 +176,49 @@ async function lockNew(tx: Transaction, limit: number): Promise<RunRow[]> {
   return taken;
 }
 
+/** A new run that may be claimed, and what decides whether it is the turn of its owner. */
 interface Waiting {
   n: number;
   owner: string;
-}
-
-async function chooseNew(
-  tx: Transaction,
-  limit: number,
-  taken: readonly RunRow[],
-  passedOver: readonly number[],
-): Promise<Waiting[]> {
-  const owners = await tx.rows<Owner>(
-    `SELECT o.owner, o.turn,
-            (SELECT count(*) FROM runs l
-              WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
-       FROM owners o
-      WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0)`,
-  );
-  for (const { owner } of taken) {
-    const served = owners.find((other) => other.owner === owner);
-    if (served !== undefined) served.leased += 1;
-  }
-  const waiting = new Map<string, Waiting[]>();
-  const notThese = [...taken.map(({ n }) => n), ...passedOver];
-  const find = async ({ owner }: Owner): Promise<void> => {
-    const rows = await tx.rows<Waiting>(
-      `SELECT r.n, r.owner FROM runs r
-        WHERE r.owner = $1 AND r.finished_at IS NULL AND r.epoch = 0 AND r.n <> ALL ($3::bigint[])
-          AND NOT EXISTS (SELECT 1 FROM runs e
-                           WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
-                             AND e.finished_at IS NULL)
-        ORDER BY r.n LIMIT $2`,
-      [owner, limit, notThese],
-    );
-    waiting.set(owner, rows);
-  };
-  await Promise.all(owners.map(find));
-  return inTurns(owners, waiting, limit);
-}
-
-interface Owner {
-  owner: string;
   turn: number;
+  /** How many runs of the owner are under a lease. */
   leased: number;
+}
+
+/** The oldest of each owner, at most `limit` of each. */
+async function findNew(tx: Transaction, limit: number, except: readonly number[] = []): Promise<Waiting[]> {
+  if (limit <= 0) return [];
+  return tx.rows<Waiting>(
+    `WITH waiting AS MATERIALIZED (
+       SELECT o.owner, o.turn,
+              (SELECT count(*) FROM runs l
+                WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
+         FROM owners o
+        WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0))
+     SELECT f.n, w.owner, w.turn, w.leased
+       FROM waiting w CROSS JOIN LATERAL (
+         SELECT r.n FROM runs r
+          WHERE r.owner = w.owner AND r.finished_at IS NULL AND r.epoch = 0 AND r.n <> ALL ($2::bigint[])
+            AND NOT EXISTS (SELECT 1 FROM runs e
+                             WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
+                               AND e.finished_at IS NULL)
+          ORDER BY r.n LIMIT $1) f
+      ORDER BY f.n`,
+    [limit, except],
+  );
 }
 
 /**
  * The next run always belongs to the owner with the fewest under a lease; among equals to the one served longest ago,
  * and among owners never served to the one that waits longest.
  */
-function inTurns(
-  owners: readonly Owner[],
-  waiting: ReadonlyMap<string, readonly Waiting[]>,
-  limit: number,
-): Waiting[] {
-  const queues = owners.map((owner) => ({ ...owner, rows: [...(waiting.get(owner.owner) ?? [])] }));
-  let turn = Math.max(0, ...owners.map((owner) => owner.turn));
+function inTurns(waiting: readonly Waiting[], taken: readonly RunRow[], limit: number): Waiting[] {
+  const queues = [...Map.groupBy(waiting, ({ owner }) => owner).values()].map(([first, ...others]) => ({
+    turn: first!.turn,
+    leased: first!.leased + taken.filter(({ owner }) => owner === first!.owner).length,
+    rows: [first!, ...others],
+  }));
+  let turn = Math.max(0, ...queues.map((queue) => queue.turn));
   const chosen: Waiting[] = [];
   while (chosen.length < limit) {
     const [next] = queues

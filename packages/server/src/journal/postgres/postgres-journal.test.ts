@@ -144,6 +144,26 @@ describe('beside another server', () => {
     }
   });
 
+  it('a claim takes later runs instead of those that another transaction holds', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      const ids: string[] = [];
+      for (const owner of ['a', 'a', 'b', 'a', 'b']) ids.push(await createRun(journal, { owner }));
+      await other.query('BEGIN');
+      await other.query('SELECT FROM runs WHERE run_id = ANY ($1) FOR UPDATE', [[ids[0], ids[2]]]);
+      const claims = await journal.claim('worker', LEASE_MS, 2);
+      expect(claims.map(({ runId }) => runId)).toEqual([ids[1], ids[4]]);
+      await other.query('ROLLBACK');
+      const rest = await journal.claim('worker', LEASE_MS, 10);
+      expect(new Set(rest.map(({ runId }) => runId))).toEqual(new Set([ids[0], ids[2], ids[3]]));
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
   it('a run that may crash servers is claimed by one of them at a time', async () => {
     const url = await postgres.createDatabase();
     const clock = new TestClock();
