@@ -3,6 +3,9 @@
  *
  * The floor is a proxy that passes the prompt to the same model and its answer back: nothing is durable, nothing is
  * parsed. One run at a time shows what a run waits for, several at once what it costs.
+ *
+ * The aims were set in milliseconds, on a machine whose proxy took 0.85 ms. They are multiples of the floor here, so that a slower
+ * machine does not decide whether they are met.
  */
 
 import { rssKib } from '../client/memory.ts';
@@ -48,8 +51,10 @@ export async function textRuns(stage: Stage): Promise<Row[]> {
       better: 'less',
       ours: single.ours,
       floor: { name, rounds: single.floor },
-      aim: { of: 'ours', atMost: 5 },
-      note: 'one run at a time; POST, then GET of the events until the stream ends; the floor is one POST',
+      aim: { of: 'ratio', atMost: 5.9 },
+      note:
+        'one run at a time; POST, then GET of the events until the stream ends; the floor is one POST; the aim is 5 ms ' +
+        'where the proxy takes 0.85',
     },
     {
       what: 'text runs, 8 at once',
@@ -57,7 +62,8 @@ export async function textRuns(stage: Stage): Promise<Row[]> {
       better: 'more',
       ours: eight.ours.map((round) => round.perSecond),
       floor: { name, rounds: eight.floor.map((round) => round.perSecond) },
-      aim: { of: 'ours', atLeast: 600 },
+      aim: { of: 'ratio', atLeast: 0.25 },
+      note: 'the aim is 600 a second where the proxy reaches 2,400',
     },
     {
       what: 'text runs, 32 at once',
@@ -65,7 +71,8 @@ export async function textRuns(stage: Stage): Promise<Row[]> {
       better: 'more',
       ours: many.ours.map((round) => round.perSecond),
       floor: { name, rounds: many.floor.map((round) => round.perSecond) },
-      aim: { of: 'ours', atLeast: 600 },
+      aim: { of: 'ratio', atLeast: 0.2 },
+      note: 'the aim is 600 a second where the proxy reaches 3,000',
     },
     {
       what: 'processor time per text run, 8 at once',
@@ -73,8 +80,10 @@ export async function textRuns(stage: Stage): Promise<Row[]> {
       better: 'less',
       ours: eight.ours.map((round) => round.processorMs),
       floor: { name, rounds: eight.floor.map((round) => round.processorMs) },
-      aim: { of: 'ours', atMost: 2 },
-      note: 'all threads of the server, with what its clients cost it; the model and the clients are other processes',
+      aim: { of: 'ratio', atMost: 6.7 },
+      note:
+        'all threads of the server, with what its clients cost it; the model and the clients are other processes; the aim ' +
+        'is 2 ms where the proxy takes 0.3',
     },
     {
       what: `RSS after ${MEMORY_RUNS.toLocaleString('en')} text runs`,
