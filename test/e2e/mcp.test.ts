@@ -98,14 +98,11 @@ describe('with a child process and an HTTP server', () => {
   // First: the server has just been started.
   test('a run that is claimed right after the start gets the tools of quick servers', async () => {
     await play(world, { text: 'hello' });
-    await allReady(world.api);
     const request = world.model.requests.at(-1)!;
-    const [local] = await health(world.api);
-    const waited = request.at >= Date.parse(local!.since);
-    // On a machine so busy that nothing is quick, the run continues without them, counted from the start of the server.
-    expect(waited || request.at - startedAt > 2_000).toBe(true);
     const offered = request.body.tools!.map((tool) => tool.function.name);
-    if (waited) expect(offered).toContain('mcp__local__echo');
+    // On a machine so busy that nothing is quick, the run continues without them, three seconds after the start of the server.
+    if (request.at - startedAt < 2_900) expect(offered).toContain('mcp__local__echo');
+    await allReady(world.api);
   });
 
   test('the model gets their tools beside its own, and uses them', async () => {
