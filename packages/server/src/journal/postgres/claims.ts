@@ -165,11 +165,15 @@ async function lockNew(tx: Transaction, limit: number, found: readonly Waiting[]
     waiting = await findNew(tx, limit - taken.length, [...taken.map(({ n }) => n), ...passedOver]);
   }
   if (taken.length > 0) {
-    // In the order of the choice, so that the owner served last comes last the next time.
+    // Turns in the order of the choice, so that the owner served last comes last the next time. Locks in the order of names,
+    // the same on all servers, so that no two of them wait for each other.
     tx.send(
-      `UPDATE owners o SET turn = t.turn
-         FROM (SELECT owner, nextval('turns') AS turn FROM unnest ($1::text[]) WITH ORDINALITY AS u (owner, place)) t
-        WHERE o.owner = t.owner`,
+      `WITH locked AS MATERIALIZED (
+         SELECT owner FROM owners WHERE owner = ANY ($1::text[]) ORDER BY owner FOR UPDATE)
+       UPDATE owners o SET turn = t.turn
+         FROM locked JOIN (SELECT owner, nextval('turns') AS turn FROM unnest ($1::text[]) WITH ORDINALITY AS u (owner, place)) t
+           USING (owner)
+        WHERE o.owner = locked.owner`,
       [lastTurns(taken)],
     );
   }

@@ -164,6 +164,27 @@ describe('beside another server', () => {
     }
   });
 
+  it('claims of several servers lock the owners in one order, whoever was served last', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      for (const owner of ['a', 'a', 'b']) await createRun(journal, { owner });
+      await other.query("BEGIN; UPDATE owners SET turn = turn WHERE owner = 'a'");
+      // Serves a, b, a: the last turn is that of a.
+      const claims = journal.claim('worker', LEASE_MS, 3);
+      await expect
+        .poll(async () => (await other.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount)
+        .toBe(1);
+      // If the claim held this one already, each would wait for the other.
+      await other.query("UPDATE owners SET turn = turn WHERE owner = 'b'; COMMIT");
+      expect(await claims).toHaveLength(3);
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
   it('a run that may crash servers is claimed by one of them at a time', async () => {
     const url = await postgres.createDatabase();
     const clock = new TestClock();
