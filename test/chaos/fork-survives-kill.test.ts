@@ -3,6 +3,7 @@
  * conversation that it has inherited, and makes no call of the other run again. It needs nothing of that run, which may be
  * evicted meanwhile.
  */
+import { randomUUID } from 'node:crypto';
 import type { RunCreated, SessionMessageList } from '@talaria/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
@@ -18,13 +19,17 @@ const SLOW = { timeout: 180_000 };
 const SESSION = 'garden';
 const mark = (name: string) => ({ name: 'terminal', arguments: { command: `echo ${name} >> marks` } });
 
-/** Longer than deltas are collected, so that some text is recorded before its step. */
-const PACE = { chunks: 3, delayMs: 30 };
-
-/** It breaks at the second step, once. */
-const STEPS: Step[] = [
+/** It breaks at the second step, once. In the middle of its text the model waits for the gate. */
+const stepsWith = (gate: string): Step[] => [
   { text: 'First. ', tools: [mark('m1')] },
-  { error: { status: 400, message: 'no' }, times: 1, text: 'Second. ', ...PACE, tools: [mark('m2')] },
+  {
+    error: { status: 400, message: 'no' },
+    times: 1,
+    chunks: ['Sec', { gate }, 'ond. '],
+    // Longer than deltas are collected, so that some text is recorded before its step.
+    delayMs: 30,
+    tools: [mark('m2')],
+  },
   { text: 'Done.' },
 ];
 
@@ -55,15 +60,17 @@ afterAll(() => model.close());
 interface Source {
   prompt: string;
   runId: string;
+  gate: string;
 }
 
 /** A run in a session that has an earlier turn. */
 async function failedRun({ api }: KillableServer): Promise<Source> {
   await api.finish(await api.create(script([{ text: 'Hello.' }]), { session_id: SESSION }));
-  const prompt = script(STEPS);
+  const gate = randomUUID();
+  const prompt = script(stepsWith(gate));
   const runId = await api.create(prompt, { session_id: SESSION });
   expect(await api.finish(runId)).toMatchObject({ event: 'run.failed' });
-  return { prompt, runId };
+  return { prompt, runId, gate };
 }
 
 /** Asks for a fork like a careful client: with a key, again until there is an answer. */
@@ -116,9 +123,12 @@ async function expectWhole(server: KillableServer, source: Source, runId: string
 
 /** The server dies at each of these moments in turn. */
 async function survives(server: KillableServer, source: Source, moments: readonly Moment[]): Promise<void> {
+  // Otherwise a busy server could get all of the text at once, and never be at the moment after a part of it.
+  if (!moments.includes('step.after-delta')) model.open(source.gate);
   const forking = fork(server, source.runId);
   for (const [i, moment] of moments.entries()) {
     await server.diesByItself(moment);
+    model.open(source.gate);
     await server.start(moments[i + 1]);
   }
   const runId = await forking;
