@@ -193,13 +193,11 @@ interface Waiting {
 async function findNew(tx: Transaction, limit: number, except: readonly number[] = []): Promise<Waiting[]> {
   if (limit <= 0) return [];
   return tx.rows<Waiting>(
-    `WITH begun AS MATERIALIZED (
-       SELECT owner, count(*) AS leased FROM runs
-        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until IS NOT NULL
-        GROUP BY owner),
-     waiting AS MATERIALIZED (
-       SELECT o.owner, o.turn, coalesce(b.leased, 0) AS leased
-         FROM owners o LEFT JOIN begun b USING (owner)
+    `WITH waiting AS MATERIALIZED (
+       SELECT o.owner, o.turn,
+              (SELECT count(*) FROM runs l
+                WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
+         FROM owners o
         WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0))
      SELECT f.n, w.owner, w.turn, w.leased
        FROM waiting w CROSS JOIN LATERAL (
