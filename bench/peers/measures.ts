@@ -30,7 +30,7 @@ export const MEASURES: Readonly<Record<string, (started: readonly Started[]) => 
     const able = started.filter(({ running }) => running.tool !== undefined);
     return { 'tool run': await inTurns(able, ({ tool }) => oneAtATime(() => tool!())) };
   },
-  // Before the load, which not every peer survives.
+  // It comes before the load, because not every peer survives that.
   replay: async (started) => {
     const able = started.filter(({ running }) => running.replay !== undefined);
     const reads = new Map<RunningPeer, () => Promise<void>>();

@@ -123,7 +123,8 @@ async function expectWhole(server: KillableServer, source: Source, runId: string
 
 /** The server dies at each of these moments in turn. */
 async function survives(server: KillableServer, source: Source, moments: readonly Moment[]): Promise<void> {
-  // Otherwise a busy server could get all of the text at once, and never be at the moment after a part of it.
+  // For this moment the gate stays closed until the server is dead: a busy server could get all of the text at once, and would
+  // never be at the moment after a part of it.
   if (!moments.includes('step.after-delta')) model.open(source.gate);
   const forking = fork(server, source.runId);
   for (const [i, moment] of moments.entries()) {

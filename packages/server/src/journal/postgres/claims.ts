@@ -46,7 +46,7 @@ export async function claimRuns(
   tx: Transaction,
   { worker, leaseMs, limit }: ClaimRequest,
 ): Promise<{ claims: Claim[]; cancelled: Appended[] }> {
-  // In one round trip. The database runs them in this order, so what is unparked is found by the others.
+  // These four are one round trip. The database runs them in this order, so the others find what the first unparks.
   const [, ended, begun, found] = await Promise.all([
     unparkDue(tx),
     cancelStopped(tx),
@@ -160,13 +160,13 @@ async function lockNew(tx: Transaction, limit: number, found: readonly Waiting[]
       if (row === undefined) passedOver.push(n);
       else taken.push(row);
     }
-    // Fewer than wanted were all that wait.
+    // If there were fewer than wanted, no others wait.
     if (taken.length === limit || chosen.length < wanted) break;
     waiting = await findNew(tx, limit - taken.length, [...taken.map(({ n }) => n), ...passedOver]);
   }
   if (taken.length > 0) {
-    // Turns in the order of the choice, so that the owner served last comes last the next time. Locks in the order of names,
-    // the same on all servers, so that no two of them wait for each other.
+    // It gives turns in the order of the choice, so that the owner served last comes last the next time. It locks the rows in the
+    // order of names, the same on all servers, so that no two of them wait for each other.
     tx.send(
       `WITH locked AS MATERIALIZED (
          SELECT owner FROM owners WHERE owner = ANY ($1::text[]) ORDER BY owner FOR UPDATE)
