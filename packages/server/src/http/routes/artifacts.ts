@@ -12,6 +12,7 @@ import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { AsOf } from '../replies/as-of.ts';
 import { attachment } from '../replies/content-disposition.ts';
+import { freeWhenSent } from '../replies/free-when-sent.ts';
 import { leaving } from '../replies/leaving.ts';
 import { prepareFile } from '../replies/prepare-file.ts';
 import { count, flag, single } from '../requests/query.ts';
@@ -112,7 +113,10 @@ const sendArchive: Answer<FastifyReply> = async (workspace, request, reply) => {
     'content-disposition': attachment(`${archiveName(asked) || Object.values(request.params)[0]}.${format}`),
     'cache-control': 'private, no-store',
   });
-  if (request.method === 'GET') return reply.send(archive);
+  if (request.method === 'GET') {
+    freeWhenSent(reply.raw);
+    return reply.send(archive);
+  }
   archive.destroy();
   return reply.send();
 };
@@ -130,6 +134,7 @@ async function sendFile(
   const range = prepareFile(request, reply, { name: basename(file.path), size, sha256, modifiedAt });
   if (range === undefined) return reply.send();
   opened.move();
+  freeWhenSent(reply.raw);
   return reply.send(file.stream(range, { sha256 }));
 }
 
