@@ -39,7 +39,9 @@ const PART_GROWTH = 8;
 const IS_CHECKPOINT = "event = 'workspace.checkpointed'";
 const IS_POSTED = `event IN (${POSTED_NAMES.map((name) => `'${name}'`).join(', ')})`;
 
-type EventRow = [seq: number, event: EventName, at: number, payload: string];
+const MOST_COMMON = 'message.delta' satisfies EventName;
+/** `event` is null for the event that most of a log is: making a string of its name takes a third of the time of a row. */
+type EventRow = [seq: number, event: EventName | null, at: number, payload: string];
 
 export class SqliteReader {
   readonly #db: DatabaseSync;
@@ -122,7 +124,7 @@ export class SqliteReader {
   ): StoredEvent[] {
     // As arrays, because that takes half the time of objects whose fields SQLite names.
     const statement = this.#statement(
-      `SELECT seq, event, at, public FROM records
+      `SELECT seq, nullif(event, '${MOST_COMMON}'), at, public FROM records
         WHERE run = (SELECT n FROM runs WHERE run_id = ?) AND pos > ? AND seq > ?
         ORDER BY pos ${LIMIT}`,
     ).asArrays();
@@ -134,7 +136,7 @@ export class SqliteReader {
       const wanted = Math.min(part, limit - events.length);
       const rows = statement.all<EventRow>(runId, after, after, wanted);
       for (const [seq, event, at, payload] of rows) {
-        events.push({ seq, event, at, payload });
+        events.push({ seq, event: event ?? MOST_COMMON, at, payload });
         chars += payload.length;
         if (chars >= maxChars) break;
       }
