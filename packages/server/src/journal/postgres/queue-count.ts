@@ -2,18 +2,23 @@
  * How many runs wait, in total and for each owner, as far as a server needs it to limit the queue.
  *
  * To count them the database reads all of them. So a count serves for a while where it leaves half of the queue free, and
- * the server adds the runs that it creates meanwhile. Close to the limit every transaction counts. Then only runs are missing
- * that other servers are about to add: together they can exceed the limit by those.
+ * the server adds the runs that it creates meanwhile. A count of a long queue takes longer and serves longer: what other
+ * servers add meanwhile is small beside what waits already, and at least as much as that is still free. Close to the limit
+ * every transaction counts. Then only runs are missing that other servers are about to add: together they can exceed the
+ * limit by those.
  */
 import type { CreateLimits } from '../journal.ts';
 import type { Transaction } from './database.ts';
 import { roomElsewhere } from './servers.ts';
 
-const SERVES_MS = 100;
+const SERVES_MIN_MS = 100;
+const SERVES_MAX_MS = 1_000;
+/** A hundred runs are counted in a twentieth of this time or less, so that counting takes little of the time for creating. */
+const SERVES_MS_PER_HUNDRED = 1;
 
 export class QueueCount {
   readonly #serverId: string;
-  #countedAt = Number.NEGATIVE_INFINITY;
+  #servesUntil = Number.NEGATIVE_INFINITY;
   #countedBy: Transaction | undefined;
   #total = 0;
   #byOwner = new Map<string, number>();
@@ -46,7 +51,7 @@ export class QueueCount {
 
   #serves(owner: string, { maxQueued, ownerShare }: CreateLimits): boolean {
     const half = { maxQueued: maxQueued / 2, ownerShare: ownerShare / 2 };
-    return performance.now() - this.#countedAt <= SERVES_MS && this.#excess(owner, half) <= 0;
+    return performance.now() <= this.#servesUntil && this.#excess(owner, half) <= 0;
   }
 
   #excess(owner: string, { maxQueued, ownerShare }: CreateLimits): number {
@@ -59,10 +64,11 @@ export class QueueCount {
       `SELECT owner, count(*) AS queued
          FROM runs WHERE finished_at IS NULL AND lease_until IS NULL AND parked_until IS NULL GROUP BY owner`,
     );
-    this.#countedAt = countedAt;
     this.#countedBy = tx;
     this.#room = undefined;
     this.#byOwner = new Map(rows.map(({ owner, queued }) => [owner, queued]));
     this.#total = rows.reduce((sum, { queued }) => sum + queued, 0);
+    const servesMs = (this.#total / 100) * SERVES_MS_PER_HUNDRED;
+    this.#servesUntil = countedAt + Math.min(Math.max(servesMs, SERVES_MIN_MS), SERVES_MAX_MS);
   }
 }
