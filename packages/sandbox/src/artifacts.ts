@@ -57,7 +57,10 @@ export interface ArchiveOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The workspace of a trajectory, whether or not a slot holds it. Nothing stays open between calls. */
+/**
+ * The workspace of a trajectory, whether or not a slot holds it. Nothing stays open between calls. The chunks of a stream
+ * belong to whoever reads it, who may overwrite or free them.
+ */
 export interface WorkspaceReader {
   /** The entries of the directory at this path; for a file, its own entry. */
   list(path: string, options?: ListOptions): Promise<ArtifactListing>;

@@ -90,6 +90,21 @@ export function describeWorkspaceReader(files: ReadFiles): void {
       }
     });
 
+    test('whoever reads a stream may overwrite and free what it got', async () => {
+      await run('head -c 1000000 /dev/zero | tr "\\0" a > large; printf b > small');
+      for (let round = 0; round < 2; round++) {
+        for (const [path, expected] of [
+          ['large', 'a'.repeat(1_000_000)],
+          ['small', 'b'],
+        ] as const) {
+          const file = await (await reader()).open(path);
+          expect(await takenFrom(file.stream()), path).toBe(expected);
+        }
+        const archived = await takenFrom(await (await reader()).archive('.', { format: 'tar' }));
+        expect(archived.match(/a{1000}/g)).toHaveLength(1000);
+      }
+    });
+
     test('a part of a file as a stream', async () => {
       await run('printf 0123456789 > file');
       const part = async (start: number, end: number) =>
@@ -312,4 +327,16 @@ export async function bytesOf(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks);
+}
+
+/** The bytes of the stream as text. Each chunk is destroyed before the next one is read. */
+async function takenFrom(stream: Readable): Promise<string> {
+  let text = '';
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    text += chunk.toString('latin1');
+    chunk.fill('x');
+    if (chunk.buffer instanceof ArrayBuffer && chunk.buffer.byteLength === chunk.length)
+      chunk.buffer.transfer(0);
+  }
+  return text;
 }
