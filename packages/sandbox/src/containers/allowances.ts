@@ -1,5 +1,5 @@
 /** What every container gets, whatever runs it, in addition to what its commands may use. */
-import type { Owner } from '../workspace/workspaces.ts';
+import type { Owner } from '../workspace/give-tree-to.ts';
 
 const MEGABYTE = 1024 * 1024;
 

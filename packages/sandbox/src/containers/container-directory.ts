@@ -11,8 +11,9 @@ import { chmod, chown, mkdir, readdir, readFile, unlink, writeFile } from 'node:
 import { dirname, join } from 'node:path';
 import { WorkspacePathError } from '../workspace/files/path-components.ts';
 import { ignoreMissing, inside, openDirectory, openReference } from '../workspace/files/workspace-path.ts';
+import { giveTreeTo, type Owner } from '../workspace/give-tree-to.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
-import { giveTreeTo, type Owner, type Workspace } from '../workspace/workspaces.ts';
+import type { Workspace } from '../workspace/workspaces.ts';
 
 /** Where the server inside keeps what belongs to a workspace but is not inside it. */
 const STATES = ['.sandbox', 'slots'];

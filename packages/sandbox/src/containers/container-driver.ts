@@ -12,7 +12,7 @@
 import type { Duplex } from 'node:stream';
 import type { LimitName, SandboxLimits } from '../limits.ts';
 import type { LocalBackendOptions } from '../local/local-backend.ts';
-import type { Owner } from '../workspace/workspaces.ts';
+import type { Owner } from '../workspace/give-tree-to.ts';
 import type { ContainerDirectory } from './container-directory.ts';
 
 export interface ContainerDriver {

@@ -10,7 +10,7 @@ import type { BackendIsolation } from '../backend.ts';
 import { DEFAULT_OUTPUT_LIMIT_BYTES } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import type { PoolDriver, SlotRequest } from '../pool/pool-driver.ts';
-import { workspaceName } from '../workspace/workspaces.ts';
+import { workspaceName } from '../workspace/workspace-names.ts';
 import type { ContainerDriver, ContainerRequest, Examined, Reached } from './container-driver.ts';
 import type { HostDirectory } from './host-directory.ts';
 import { type ContainerSlot, RunningContainer } from './running-container.ts';

@@ -16,7 +16,7 @@ import { SOCKET_NAME } from '../containers/container-socket.ts';
 import { FIRST_PROCESS } from '../containers/first-process.ts';
 import type { ContainerServerConfig } from '../containers/server/main.ts';
 import { SERVER_PROGRAM } from '../containers/server-program.ts';
-import type { Owner } from '../workspace/workspaces.ts';
+import type { Owner } from '../workspace/give-tree-to.ts';
 import { hasSecurityOption } from './check-daemon.ts';
 import type { DaemonInfo } from './docker-api.ts';
 import { kernelMemory, processOptions, type Runtime } from './runtime.ts';

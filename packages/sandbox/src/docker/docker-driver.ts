@@ -11,7 +11,7 @@ import type {
 import { reachSocket } from '../containers/container-socket.ts';
 import { SERVER_KILLED } from '../containers/first-process.ts';
 import type { LimitName } from '../limits.ts';
-import type { Owner } from '../workspace/workspaces.ts';
+import type { Owner } from '../workspace/give-tree-to.ts';
 import { checkDaemon, type Wanted } from './check-daemon.ts';
 import { type ContainerPlan, containerSpec, INSIDE } from './container-spec.ts';
 import type { DaemonInfo, DockerApi } from './docker-api.ts';

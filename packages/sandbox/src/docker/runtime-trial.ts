@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises';
 import type { DriverLimits } from '../containers/container-driver.ts';
 import { SERVER_PROGRAM } from '../containers/server-program.ts';
 import { SandboxError } from '../errors.ts';
-import type { Owner } from '../workspace/workspaces.ts';
+import type { Owner } from '../workspace/give-tree-to.ts';
 import type { DockerApi } from './docker-api.ts';
 import { processOptions, type Runtime } from './runtime.ts';
 

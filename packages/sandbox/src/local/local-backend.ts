@@ -28,18 +28,13 @@ import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
 import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
+import { assertApart, assertMountable } from '../workspace/mountable.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { WorkspaceAccess } from '../workspace/workspace-access.ts';
+import { anonymousWorkspaceName, workspaceName } from '../workspace/workspace-names.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
-import {
-  anonymousWorkspaceName,
-  assertApart,
-  assertMountable,
-  type Workspace,
-  Workspaces,
-  workspaceName,
-} from '../workspace/workspaces.ts';
+import { type Workspace, Workspaces } from '../workspace/workspaces.ts';
 import { StagedWriter } from '../workspace/writing/staged-writer.ts';
 import { Staging } from '../workspace/writing/staging.ts';
 import { removeInPlace, WorkspaceDirectory } from '../workspace/writing/workspace-directory.ts';

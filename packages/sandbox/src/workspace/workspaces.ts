@@ -16,12 +16,10 @@
  * trajectory: creating, replacing and removing a workspace change the link and never what it leads to. A link counts only while
  * the backend is told that its directory may be mounted.
  */
-import { execFile } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import {
   chmod,
-  chown,
   lstat,
   mkdir,
   readdir,
@@ -34,15 +32,11 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { SandboxError } from '../errors.ts';
-import { isBeneath } from '../host/is-beneath.ts';
 import { isAlive, processToken } from '../host/process-table.ts';
-import { SYSTEM_PATH } from '../host/system-path.ts';
 import { ignoreMissing } from './files/workspace-path.ts';
 import { removeTree } from './remove-tree.ts';
-
-const run = promisify(execFile);
+import { trajectoryOf, WORKSPACE_NAME } from './workspace-names.ts';
 
 export interface Workspace {
   readonly name: string;
@@ -60,33 +54,9 @@ export interface Workspace {
   readonly isMounted?: true;
 }
 
-export interface Owner {
-  uid: number;
-  gid: number;
-}
-
 export interface CreatedWorkspace extends Workspace {
   /** Whether it was created now and so is empty. */
   readonly isNew: boolean;
-}
-
-/** Ids of this form are readable as a directory name; every other id is hashed. The prefixes keep the two apart. */
-const READABLE_ID = /^[A-Za-z0-9_.-]{1,100}$/;
-const WORKSPACE_NAME = /^[tha]-[A-Za-z0-9_.-]+$/;
-
-export function workspaceName(trajectoryId: string): string {
-  if (READABLE_ID.test(trajectoryId)) return `t-${trajectoryId}`;
-  return `h-${createHash('sha256').update(trajectoryId).digest('hex')}`;
-}
-
-/** The trajectory of the workspace with this name; undefined if the name does not tell. */
-export function trajectoryOf(name: string): string | undefined {
-  const id = name.startsWith('t-') ? name.slice(2) : '';
-  return READABLE_ID.test(id) ? id : undefined;
-}
-
-export function anonymousWorkspaceName(): string {
-  return `a-${randomUUID()}`;
 }
 
 export class Workspaces {
@@ -302,40 +272,6 @@ export class Workspaces {
     const entries = await readdir(this.#trashDir).catch(() => []);
     for (const entry of entries) await removeTree(join(this.#trashDir, entry));
   }
-}
-
-/**
- * Rejects unless the path is a directory without a link on the way. A command that can write to a directory above it could
- * otherwise put a link there, and lead the next mount anywhere.
- */
-export async function assertMountable(dir: string): Promise<void> {
-  const found = await ignoreMissing(realpath(dir));
-  if (found === undefined) throw new SandboxError('invalid_request', `${dir} does not exist.`);
-  if (found !== dir) {
-    throw new SandboxError('invalid_request', `${dir} leads through a link; name the directory ${found}.`);
-  }
-  if ((await lstat(dir)).isDirectory()) return;
-  throw new SandboxError('invalid_request', `${dir} is not a directory.`);
-}
-
-/** Rejects if the directory and one of the others have anything in common, whatever links lead to the others. */
-export async function assertApart(dir: string, others: readonly string[]): Promise<void> {
-  for (const other of others) {
-    const real = await ignoreMissing(realpath(other));
-    if (real === undefined || !(isBeneath(real, dir) || isBeneath(dir, real))) continue;
-    throw new SandboxError('invalid_request', `${dir} overlaps ${other}, which no command may see.`);
-  }
-}
-
-/** Changes the owner of a tree unless it is right already. Only root can do that, and only root needs to. */
-export async function giveTreeTo(path: string, { uid, gid }: Owner): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const stats = await ignoreMissing(lstat(path));
-  // chown(1) changes the top of a tree last, so its owner shows that of all the rest.
-  if (!stats || stats.uid === uid) return;
-  // Most are new: no process is started for those.
-  if (stats.isDirectory() && (await readdir(path)).length === 0) return chown(path, uid, gid);
-  await run('chown', ['-RhP', `${uid}:${gid}`, '--', path], { env: { PATH: SYSTEM_PATH } });
 }
 
 /** Undefined for everything but a link. */

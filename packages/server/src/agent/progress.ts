@@ -8,14 +8,7 @@
  *       └─tool.started (client)─▶ waiting ──tool.answered, tool.completed──▶ done
  * A new owner that finds a call `running` does not know its outcome: the call never runs again (see `interrupted`).
  */
-import {
-  type ApprovalRequest,
-  addUsage,
-  type EventPayload,
-  type HistoryMessage,
-  NO_USAGE,
-  type Usage,
-} from '@talaria/protocol';
+import { type ApprovalRequest, addUsage, type EventPayload, NO_USAGE, type Usage } from '@talaria/protocol';
 import { type Checkpoint, isMissed } from '../journal/checkpoints.ts';
 import type { AssistantPart, FinishReason, Message, ToolCallPart } from '../journal/messages.ts';
 import type {
@@ -30,6 +23,7 @@ import type {
 import { withTerms } from '../journal/run-terms.ts';
 import type { Turn } from '../journal/sessions.ts';
 import type { Conversation } from './context/cut.ts';
+import { toMessages } from './history-messages.ts';
 import type { PastCall } from './tools/tool.ts';
 
 export interface ToolCallProgress {
@@ -420,37 +414,4 @@ export class Progress {
     const found = this.calls.find(({ call }) => call.id === toolCallId);
     if (found !== undefined) change(found);
   }
-}
-
-export function toMessages(history: readonly HistoryMessage[]): Message[] {
-  const tools = new Map(
-    history.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id, tool }) => [id, tool] as const)),
-  );
-  return history.map((message) => toMessage(message, tools));
-}
-
-/** `tools` are the names of the tools that were called, by call. */
-function toMessage(message: HistoryMessage, tools: ReadonlyMap<string, string>): Message {
-  const { role, content } = message;
-  switch (role) {
-    case 'assistant': {
-      const text = plainText(content);
-      const calls = message.tool_calls?.map((call) => ({ type: 'tool_call' as const, ...call })) ?? [];
-      return { role, content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls] };
-    }
-    case 'system':
-      return { role, content: plainText(content) };
-    case 'tool': {
-      const id = message.tool_call_id ?? '';
-      const output = plainText(content);
-      return { role, tool_call_id: id, tool: tools.get(id) ?? '', output, is_error: false };
-    }
-    case 'user':
-      return { role, content };
-  }
-}
-
-function plainText(content: string | { type: string; text?: string }[]): string {
-  if (typeof content === 'string') return content;
-  return content.map((part) => part.text ?? '').join('');
 }

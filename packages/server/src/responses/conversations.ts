@@ -8,7 +8,7 @@ import {
   refuseFiles,
   TalariaError,
 } from '@talaria/protocol';
-import { toMessages } from '../agent/progress.ts';
+import { toMessages } from '../agent/history-messages.ts';
 import type { StoredConversation } from '../journal/conversations.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';

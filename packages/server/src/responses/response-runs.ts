@@ -19,7 +19,7 @@ import {
 } from '@talaria/protocol';
 import { tokensOf } from '../agent/context/cut.ts';
 import { textTokens } from '../agent/context/estimate-tokens.ts';
-import { toMessages } from '../agent/progress.ts';
+import { toMessages } from '../agent/history-messages.ts';
 import { runOfCallId } from '../engine/call-ids.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Idempotency } from '../engine/run-creation.ts';

@@ -16,8 +16,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { descendantsOf, isAlive, kill, livingTokens } from '../../host/process-table.ts';
 import { SYSTEM_PATH } from '../../host/system-path.ts';
 import { ignoreMissing } from '../../workspace/files/workspace-path.ts';
+import type { Owner } from '../../workspace/give-tree-to.ts';
 import { removeTree } from '../../workspace/remove-tree.ts';
-import type { Owner } from '../../workspace/workspaces.ts';
 import type {
   ContainerDriver,
   ContainerRequest,

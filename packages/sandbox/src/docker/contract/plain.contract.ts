@@ -5,7 +5,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { workspaceName } from '../../workspace/workspaces.ts';
+import { workspaceName } from '../../workspace/workspace-names.ts';
 import type { DockerBackendOptions } from '../docker-backend.ts';
 import { DaemonInBetween } from '../testing/daemon-in-between.ts';
 import { importImage, type TestDaemon } from '../testing/docker-daemon.ts';

@@ -4,7 +4,8 @@
  * (probe.ts) shows that they do.
  */
 import type { Isolation } from '../../backend.ts';
-import type { Owner, Workspace } from '../../workspace/workspaces.ts';
+import type { Owner } from '../../workspace/give-tree-to.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 import type { LaunchLimits } from '../limits/launch-limits.ts';
 import type { Launch } from '../process/spawn-program.ts';
 import type { Step } from './entry/call-table.ts';

@@ -13,7 +13,8 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { SandboxError } from '../../errors.ts';
-import { giveTreeTo, type Owner, type Workspace } from '../../workspace/workspaces.ts';
+import { giveTreeTo, type Owner } from '../../workspace/give-tree-to.ts';
+import type { Workspace } from '../../workspace/workspaces.ts';
 
 export interface UserRange {
   first: number;

@@ -1,7 +1,8 @@
 /** Commands that a backend runs before any other, to find what works on this machine. */
 
 import { removeTree } from '../../workspace/remove-tree.ts';
-import { anonymousWorkspaceName, type Workspace, type Workspaces } from '../../workspace/workspaces.ts';
+import { anonymousWorkspaceName } from '../../workspace/workspace-names.ts';
+import type { Workspace, Workspaces } from '../../workspace/workspaces.ts';
 import { type LaunchLimits, NO_LIMITS } from '../limits/launch-limits.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
 import { type OutputSink, runCommand, type Starter } from '../process/run-command.ts';

@@ -23,8 +23,9 @@ import {
   withFile,
 } from '../files/workspace-path.ts';
 import { writeAll } from '../files/write-all.ts';
+import { giveTreeTo } from '../give-tree-to.ts';
 import { removeReachableTree } from '../remove-tree.ts';
-import { giveTreeTo, type Workspaces } from '../workspaces.ts';
+import type { Workspaces } from '../workspaces.ts';
 import { mergeInto } from './merge-tree.ts';
 import type { StagedFile, StagedTree } from './staging.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anonymousWorkspaceName, workspaceName } from './workspaces.ts';
+import { anonymousWorkspaceName, workspaceName } from './workspace-names.ts';
 
 test('a trajectory id always names one entry of a directory, and always the same', () => {
   fc.assert(
