@@ -13,41 +13,26 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isTerminalStatus } from '@talaria/protocol';
 import { pino } from 'pino';
-import { embeddingsEndpoint } from '../agent/model/embeddings-endpoint.ts';
-import type { Check } from '../basics/check.ts';
 import { version } from '../basics/version.ts';
-import { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts';
 import { type Config, configSecrets } from '../config/index.ts';
-import { Engine } from '../engine/engine.ts';
 import { QueuePace } from '../engine/pace.ts';
-import type { OpenWorkspace, OpenWriter } from '../engine/workspace-access.ts';
 import { lockFile } from '../files/file-lock.ts';
 import { makeDirectory } from '../files/make-directory.ts';
-import { createHttpServer } from '../http/http-server.ts';
 import { OPEN_OWNER } from '../http/requests/auth.ts';
-import type { SlotService, SlotSource } from '../http/routes/slots.ts';
-import { builtDirectory, readBuiltFiles } from '../http/ui/built-files.ts';
 import { JobScheduler } from '../jobs/job-scheduler.ts';
-import { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
-import { patientFetch } from '../network/patient-fetch.ts';
 import { advertisedUrl } from '../peers/advertised-url.ts';
 import { PeerGroup } from '../peers/peer-group.ts';
-import { ResponseRuns } from '../responses/response-runs.ts';
 import { keepSnapshot } from '../responses/snapshots.ts';
 import { Secrets } from '../secrets/secrets.ts';
-import { listDirectories } from '../setup/list-directories.ts';
-import { resolveRequest } from '../setup/resolve-workspace.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createToolNames } from '../telemetry/tool-names.ts';
-import { chooseWebhook } from '../webhooks/choose-webhook.ts';
 import { Deliverer } from '../webhooks/deliverer.ts';
-import { checkStore } from './checks/check-store.ts';
-import { configuredFiles } from './configured-files.ts';
+import { configuredEngine } from './configured-engine.ts';
+import { configuredHttp } from './configured-http.ts';
 import { configuredSlots } from './configured-slots.ts';
 import { openConfiguredStore, storeName, storeWarnings } from './configured-store.ts';
 import { configuredTraces } from './configured-traces.ts';
 import { configuredWork } from './configured-work.ts';
-import { modelSettings } from './model-settings.ts';
 import type { ServerHandle } from './server-handle.ts';
 import { readServerId } from './server-id.ts';
 import { Workbench } from './workbench.ts';
@@ -88,11 +73,12 @@ export async function startServer(config: Config): Promise<ServerHandle> {
   });
   // These take a while, mostly waiting for others (a thread, a first command): time to load the telemetry meanwhile.
   const loadingMetrics = import('../telemetry/prometheus/metrics.ts');
-  const [store, bench, measuring] = await Promise.allSettled([opening, workbench?.open(), loadingMetrics]);
-  if (store.status === 'fulfilled') opened.defer(() => store.value.journal.close());
+  const [stored, bench, measuring] = await Promise.allSettled([opening, workbench?.open(), loadingMetrics]);
+  if (stored.status === 'fulfilled') opened.defer(() => stored.value.journal.close());
   if (bench.status === 'fulfilled') opened.defer(() => workbench?.close());
-  for (const part of [store, bench, measuring]) if (part.status === 'rejected') throw part.reason;
-  const { journal, blobs } = await opening;
+  for (const part of [stored, bench, measuring]) if (part.status === 'rejected') throw part.reason;
+  const store = await opening;
+  const { journal, blobs } = store;
   const slots = workbench && config.slots ? configuredSlots(config, workbench.backend, log) : undefined;
   opened.defer(() => slots?.drain(0));
 
@@ -149,29 +135,8 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     secret: config.webhookSecret,
     allowPrivate: config.webhookAllowPrivate,
   };
-  const openWorkspace: OpenWorkspace = async (runId) => workbench?.openWorkspace(runId);
-  const openWriter: OpenWriter = async (runId) => workbench?.openWriter(runId);
-  const ignoredSettings = workbench?.model.ignoredSettings ?? [];
-  const engine = new Engine({
-    journal,
-    modelName: config.modelName,
-    maxQueuedRuns: config.maxQueuedRuns,
-    owners: Math.max(1, config.apiKeys.length),
-    contextTokens: config.contextTokens,
-    secrets,
-    openWorkspace,
-    openWriter,
-    findElsewhere: async (runId) => peers?.findElsewhere(runId),
-    checkpoints: config.checkpoints ? new StoredCheckpoints({ journal, blobs }) : undefined,
-    sharesSessionFiles: config.sessionWorkspace === 'shared',
-    resolveRequest: (owner, request) =>
-      resolveRequest(owner, request, { files: journal.files, directories: config.directories }),
-    chooseWebhook: (request) => chooseWebhook(request, webhooks),
-    clientSettings: config.clientModelSettings.filter((name) => !ignoredSettings.includes(name)),
-    pace,
-    work,
-    report,
-  });
+  const parts = { store, workbench, peers, secrets, report };
+  const engine = configuredEngine(config, { ...parts, work, pace, webhooks });
 
   const jobs = { store: journal.jobs, startRun: engine.creation.startJobRun };
   const owners = new Set(config.apiKeys.length === 0 ? [OPEN_OWNER] : config.apiKeys.map(({ name }) => name));
@@ -190,60 +155,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     });
   opened.defer(() => deliverer?.stop());
 
-  const http = createHttpServer({
-    engine,
-    role,
-    apiKeys: config.apiKeys,
-    corsOrigins: config.corsOrigins,
-    maxBodiesBytes: config.maxBodiesMb * 1_000_000,
-    version,
-    // The command has already said in better words what the framework logs at level info.
-    logger: log.child({}, { level: config.logLevel === 'info' ? 'warn' : config.logLevel }),
-    mcpServers: () => workbench?.mcpServers() ?? [],
-    metrics,
-    report,
-    checks: async (): Promise<Record<string, Check>> => {
-      const [store, others] = await Promise.all([checkStore(journal, storeName(config)), peers?.check()]);
-      return { store, ...workbench?.checks(), ...(others && { peers: others }) };
-    },
-    peers: peers && {
-      ...peers.identity,
-      openWorkspace,
-      openWriter,
-      maxFileBytes: config.maxFileBytes,
-      isTakenUp: (runId) => peers.isTakenUp(runId),
-    },
-    ui: config.ui ? readBuiltFiles(builtDirectory()) : undefined,
-    slots: slotSource(role, slots && { slots, files: workbench!.backend, mask: secrets.mask }),
-    api:
-      role === 'work'
-        ? undefined
-        : {
-            responses: new ResponseRuns({
-              engine,
-              journal,
-              secrets,
-              modelName: config.modelName,
-              maxStored: config.maxStoredResponses,
-            }),
-            files: configuredFiles(config, { journal, blobs }),
-            jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: () => config.timezone }),
-            modelName: config.modelName,
-            listDirectories: (owner) => listDirectories(config.directories, owner),
-            embeddings: {
-              endpoint: embeddingsEndpoint(modelSettings(config)),
-              model: config.embeddingModel,
-              fetch: patientFetch,
-              mask: secrets.mask,
-            },
-            maxFileBytes: config.maxFileBytes,
-            subscriberBufferBytes: config.subscriberBufferBytes,
-            inlineGraceMs: config.inlineGraceSeconds * SECOND_MS,
-            tellApprovals: config.tellApprovals,
-            // If runs are worked on here, they had the time already.
-            inlineDrainMs: work === undefined ? config.drainSeconds * SECOND_MS : 0,
-          },
-  });
+  const http = configuredHttp(config, { ...parts, engine, slots, jobs, metrics, log });
   // Other servers may ask it until the end, so it announces its end when nobody can ask any more.
   opened.defer(() => peers?.stop());
   opened.defer(() => http.close());
@@ -276,13 +188,4 @@ export async function startServer(config: Config): Promise<ServerHandle> {
       return closing;
     },
   };
-}
-
-/**
- * Slots are where the sandbox is: a process that only serves clients says so, and one that only works has no route for
- * them unless it gives out slots.
- */
-function slotSource(role: Config['role'], service: SlotService | undefined): SlotSource | undefined {
-  if (service !== undefined) return service;
-  return role === 'work' ? undefined : role === 'http' ? 'no_sandbox' : 'slots_unavailable';
 }
