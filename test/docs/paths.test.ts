@@ -3,22 +3,34 @@
  * named as code.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const documents = globSync(
-  ['*.md', 'docs/**/*.md', 'examples/*.md', 'packages/*/README.md', 'packages/*/src/**/*.md'],
-  {
-    cwd: root,
-  },
+  [
+    ...['*.md', 'docs/**/*.md', 'examples/*.md', 'clients/*/README.md'],
+    ...['packages/*/README.md', 'packages/*/src/**/*.md'],
+  ],
+  { cwd: root },
 ).toSorted();
 
 /** ARCHITECTURE.md leaves out the common prefix of nearly all of its paths. */
 const ROOTS = ['', 'packages', 'packages/server/src'];
 
-/** The first segment decides whether code is a path: `openai/gpt-5` and `text/plain` are not. */
+/** Files of users and of runs, and a name that many folders have. */
+const EXCEPTIONS = new Set(['config.json', 'talaria.json', 'workspaces/', '.talaria/output/', 'testing/']);
+
+/** A document may name a file without its folder. */
+const FILE_NAMES = new Set(
+  globSync('**/*.{ts,tsx,md,json,svg}', {
+    cwd: root,
+    exclude: (path) => ['node_modules', 'dist', '.git'].includes(basename(path)),
+  }).map((path) => basename(path)),
+);
+
+/** The first segment decides whether code without an extension is a path: `openai/gpt-5` and `text/plain` are not. */
 const FOLDERS = new Set(
   ROOTS.flatMap((folder) =>
     readdirSync(join(root, folder), { withFileTypes: true })
@@ -47,16 +59,34 @@ function anchors(text: string): string[] {
   );
 }
 
+/** Of a command its last argument counts. Absolute paths are not of the repository. */
 function namedPaths(text: string): string[] {
-  return [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)+)\/?`/g)]
-    .map(([, path]) => path!)
-    .filter((path) => FOLDERS.has(path.split('/')[0]!));
+  const inProse = text.replace(/^```.*?^```/gms, '');
+  const lastWords = [...inProse.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!.split(/[ =]/).at(-1)!);
+  return lastWords.filter((word) => {
+    if (/^[\w.][\w./-]*\w(\.(tsx?|md|json|svg)|\/)$/.test(word)) return !EXCEPTIONS.has(word);
+    return /^[\w.-]+(\/[\w.-]+)+$/.test(word) && FOLDERS.has(word.split('/')[0]!);
+  });
+}
+
+function exists(path: string, document: string): boolean {
+  if (!path.includes('/')) return FILE_NAMES.has(path);
+  return [...ROOTS, dirname(document)].some((folder) => existsSync(join(root, folder, path)));
 }
 
 test('there are documents with links and paths', () => {
   const texts = documents.map(read);
   expect(texts.flatMap(links).length).toBeGreaterThan(50);
   expect(namedPaths(read('ARCHITECTURE.md')).length).toBeGreaterThan(50);
+});
+
+test.each([
+  ['`entry/filter.ts`', ['entry/filter.ts']],
+  ['`../none/`, `none.svg` and `npx vitest run none/a.test.ts`', ['../none/', 'none.svg', 'none/a.test.ts']],
+  ['`/etc/docker/daemon.json`, `*.contract.ts`, `.ts`, `config.json`, `openai/gpt-5`', []],
+])('of %s these are paths: %j', (text, paths) => {
+  expect(namedPaths(text)).toEqual(paths);
+  expect(paths.filter((path) => exists(path, 'packages/sandbox/src/local/HOW_IT_WORKS.md'))).toEqual([]);
 });
 
 describe.each(documents)('%s', (document) => {
@@ -73,10 +103,6 @@ describe.each(documents)('%s', (document) => {
   });
 
   test('names no file or folder that does not exist', () => {
-    const folders = [...ROOTS, dirname(document)];
-    const missing = namedPaths(text).filter(
-      (path) => !folders.some((folder) => existsSync(join(root, folder, path))),
-    );
-    expect(missing).toEqual([]);
+    expect(namedPaths(text).filter((path) => !exists(path, document))).toEqual([]);
   });
 });

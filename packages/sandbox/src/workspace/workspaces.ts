@@ -1,5 +1,5 @@
 /**
- * The directories of a local backend on the host.
+ * The directories that a backend of any kind keeps on this machine.
  *
  *   <workspacesDir>/<name>                 the workspace of a trajectory, 0700; or a link to the directory that it works in
  *   <workspacesDir>/.sandbox/root-<…>      the skeleton of the file system that commands of one backend see

@@ -43,7 +43,7 @@ export interface EngineOptions
   journal: Journal;
   /** The agent name that runs are shown with. */
   modelName: string;
-  /** Masks a text that is shown. */
+  /** The secrets of this server, which are masked in every text that is shown. */
   secrets: Secrets;
   /** The work of this process; none by default. */
   work?: Workload | undefined;

@@ -1,5 +1,5 @@
 /**
- * Assembles a server: besides workbench.ts and configured-*.ts, the only place that names concrete drivers.
+ * Assembles a server. Its parts name no drivers: only this folder makes them, and the checks of `talaria doctor` try them.
  *
  * The role decides what a process consists of. Every process has the store, the engine and a port with health and
  * metrics. A process that serves clients has the API behind that port. A process that works has a workbench, and with
