@@ -97,7 +97,7 @@ export class ContainerDirectory {
   }
 }
 
-/** A directory, and what lies below it and may be anything by now. */
+/** A directory, and a path below it at which the container may have put anything. */
 type Place = readonly [root: string, ...components: string[]];
 
 /** Moves a directory; leaves anything else. If nothing is there, nothing happens. */
@@ -116,7 +116,7 @@ function place([root, ...components]: Place): [string, string[]] {
   return [root, components];
 }
 
-/** Whatever a container made of its directories is no reason to fail. */
+/** Nothing that a container does to its directories may cause a failure here. */
 async function orMissing<T>(opening: Promise<T>): Promise<T | undefined> {
   return opening.catch((error: Error) => {
     if (error instanceof WorkspacePathError) return undefined;

@@ -5,7 +5,7 @@
  * - A container runs one program, the server inside (server/main.ts), and ends with it. The driver hands it a
  *   `ContainerServerConfig`.
  * - Every container has a name of ours, under which all calls find it, and carries the labels it is given until it is
- *   removed. So whoever starts after a crash finds what was left.
+ *   removed. So the server that starts after a crash finds the containers that are left.
  * - Every call settles in bounded time, except for `ended`, which the caller aborts.
  * - A container that was asked for may be there when `start` rejects. `remove` removes it.
  */
@@ -33,11 +33,11 @@ export interface ContainerDriver {
   readonly workspacesDir: string;
   /** Why commands cannot have namespaces inside; undefined if they may, which the first container then shows. */
   readonly noNesting?: string | undefined;
-  /** How long a container that was started may take until its server is ready. Half a minute where nothing is said. */
+  /** How long a container that was started may take until its server is ready. Half a minute by default. */
   readonly readyWithinMs?: number | undefined;
-  /** How long a container that runs may leave questions unanswered before it is lost. A few seconds where nothing is said. */
+  /** How long a running container may leave pings unanswered before it counts as lost. A few seconds by default. */
   readonly answersWithinMs?: number | undefined;
-  /** Why a container alone isolates nothing, where that is so: without namespaces inside the backend does not start. */
+  /** Why a container alone isolates nothing, if so: the backend then starts only with namespaces inside. */
   readonly mustNest?: string | undefined;
 
   /** Checks what runs the containers, before the first one is started; rejects with what to change. */

@@ -57,7 +57,7 @@ export class ContainerPlaces implements WorkspacePlaces {
       const inside = this.#inside.get(name);
       return inside && this.#isInside(name) ? inside.workspace : kept;
     };
-    /** If an operation fails because the workspace moved meanwhile, it is repeated in the new place. */
+    /** Repeats an operation that failed because the workspace moved meanwhile, in the new place. */
     const wherever = async <T>(work: (view: WorkspaceView) => Promise<T>): Promise<T> => {
       for (;;) {
         const view = current();
@@ -68,7 +68,7 @@ export class ContainerPlaces implements WorkspacePlaces {
         }
       }
     };
-    /** Old files must not pass for the present ones. */
+    /** Nobody may take old files for the present ones. */
     const assertPresent = async (): Promise<void> => {
       if (await this.isReverted(name)) throw revertedError(name);
     };
@@ -133,7 +133,7 @@ export class ContainerPlaces implements WorkspacePlaces {
     const inside = this.#inside.get(name);
     this.#inside.delete(name);
     if (gone) await this.discard(name);
-    // The next holder of a slot in this container finds nothing of it.
+    // The next holder of a slot in this container must find nothing of this workspace.
     if (inside?.container === container) await inside.workspace.discard();
   }
 

@@ -234,5 +234,5 @@ async function* partsOf(talk: Conversation): AsyncGenerator<Part, void> {
 async function answerOf(talk: Conversation): Promise<unknown> {
   const said = parsePart(await talk.next());
   if ('answer' in said) return said.answer;
-  throw new ProtocolError('something else stands where an answer should');
+  throw new ProtocolError('expected an answer, got another message');
 }
