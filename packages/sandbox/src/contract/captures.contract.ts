@@ -109,7 +109,7 @@ export function describeCaptures({
       }
     });
 
-    test('contents that are asked for are those of changed files, up to a size; a backend may give fewer', async () => {
+    test('requested contents are those of changed files, up to a size; a backend may give fewer', async () => {
       await run(
         'printf old > same; printf 1 > one; printf 1 > twin; : > nothing; head -c 5000 /dev/zero > large',
       );
@@ -128,12 +128,12 @@ export function describeCaptures({
       expect(given(await capture())).toEqual([]);
     });
 
-    test('one that it is not compared with lists everything', async () => {
+    test('a capture since one that the backend does not know lists everything', async () => {
       await run('echo one > file');
       const first = await capture();
       expect(await capture({ since: randomUUID() })).toMatchObject({ isWhole: true, entries: 1 });
       await run('echo two > more');
-      // The first is forgotten by now, or not: a caller can use either answer.
+      // The backend may have forgotten the first capture: a caller can use either answer.
       const tree = replay([first, await capture({ since: first.captureId })]);
       expect([...tree.keys()].sort()).toEqual(['file', 'more']);
     });
@@ -148,7 +148,7 @@ export function describeCaptures({
       expect(await read({ path: 'd/file' })).toEqual([['d/file', sha256('two\n')]]);
     });
 
-    test('what is left out is named, and is removed from what was captured before', async ({ skip }) => {
+    test('an omitted entry is named, and counts as removed if it was captured before', async ({ skip }) => {
       skip(ownKernel, FIFOS_STAY_INSIDE);
       await run(
         'mkfifo pipe; echo small > small; mkdir -p a/skip b; echo 1 > a/skip/in; echo 1 > b/x.o; echo 1 > b/x',
@@ -167,7 +167,7 @@ export function describeCaptures({
       expect([...replay([first, next]).keys()].sort()).toEqual(['a', 'b', 'b/x']);
     });
 
-    test('it ends at the most entries, and says so', async () => {
+    test('it stops at `maxEntries`, and says so', async () => {
       await run('mkdir d; for i in $(seq 20); do echo $i > d/$i; done');
       const first = await capture();
       const next = await capture({ since: first.captureId, limits: { maxEntries: 10 } });
