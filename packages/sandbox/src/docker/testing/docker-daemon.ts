@@ -36,7 +36,7 @@ export interface OwnDaemon {
   start(): Promise<void>;
 }
 
-/** Why there is none for tests on this machine; undefined if there is one. */
+/** Why this machine has no daemon for tests; undefined if it has one. */
 export async function whyNoDocker(): Promise<string | undefined> {
   if (process.env.DOCKER_HOST) return undefined;
   if (process.getuid?.() !== 0) return 'DOCKER_HOST is not set, and only root can start a daemon';
@@ -116,7 +116,7 @@ class DaemonProcess implements OwnDaemon {
     }
   }
 
-  /** By its pid, and with everything it runs. */
+  /** Ends the daemon by its pid, with everything it runs. */
   async stop(): Promise<void> {
     this.#kill();
     await this.#ended;
