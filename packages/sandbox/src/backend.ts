@@ -222,7 +222,7 @@ export interface ToolBackend {
   /**
    * Whether the files of a workspace are older than its last calls. That is so after a container was lost with the files, or
    * after its server ended without saving them, and until somebody acquires, restores or discards the workspace. Meanwhile the
-   * backend captures nothing of it.
+   * backend does not capture it.
    */
   isReverted(trajectoryId: string): Promise<boolean>;
   /** For writing into the workspace of a trajectory; undefined if there is none and none is to be created. */
