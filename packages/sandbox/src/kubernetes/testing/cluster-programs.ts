@@ -26,7 +26,7 @@ export function programPath(name: ClusterProgram): string {
   return (BUILT as readonly string[]).includes(name) ? join(dir, name) : name;
 }
 
-/** Why there is no cluster for tests on this machine; undefined where there can be one. */
+/** Why there is no cluster for tests on this machine; undefined if there can be one. */
 export async function whyNoCluster(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'a kubelet needs root';
   for (const name of BUILT)
