@@ -1,4 +1,4 @@
-/** A service that takes questions and answers none of them: every call of the driver ends all the same. */
+/** The service accepts calls and answers none of them: every call of the driver still ends. */
 import { expect, test } from 'vitest';
 import { ContainerDirectory } from '../containers/container-directory.ts';
 import { ModalDriver } from './modal-driver.ts';
