@@ -1,9 +1,9 @@
 /**
  * A WebSocket as a stream of messages: for APIs that open a program's input and output over one.
  *
- * Node's own takes a certificate only from an `Agent` of the package undici, and tells no sender to wait: what nobody reads
- * stays in memory. The package `ws` does both, with a server and compression beside its client, and would be the only
- * dependency of the part that goes into images. What is needed of it is these two files.
+ * Node's own takes a certificate only from an `Agent` of the package undici, and cannot make a sender wait: unread data stays
+ * in memory. The package `ws` can do both. It also has a server and compression, and would be the only dependency of the part
+ * that goes into images. These two files are all that we need of it.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -95,7 +95,7 @@ export class MessageStream extends Duplex {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('error', (error) => this.destroy(error));
     socket.once('close', () => {
-      if (!this.#over) this.destroy(new Error('the WebSocket was closed without a word'));
+      if (!this.#over) this.destroy(new Error('the WebSocket was closed without a close message'));
     });
     // An error may come before anybody listens for it. Later listeners find it in `errored`.
     this.on('error', () => {});
