@@ -3,7 +3,7 @@ import type { ProcessDescription } from '../../backend.ts';
 import type { ToolOutcome } from '../tools/tool.ts';
 import type { BackgroundProcess } from './background-process.ts';
 
-/** Its state, and what it has printed since somebody last asked. */
+/** The state of the process, and its output since the last call that asked for it. */
 export function report(process: BackgroundProcess, more: readonly string[] = []): ToolOutcome {
   const description = process.describe();
   const { text, droppedBytes } = process.output.take();

@@ -32,7 +32,7 @@ export class ProcessInput {
     this.#pipes = pipes;
     this.readEnd = readEnd;
     this.#writer = new Socket({ fd: writeEnd, readable: false, writable: true });
-    // Nobody reads any more.
+    // The process does not read any more.
     this.#writer.on('error', () => {});
     this.#writer.on('close', () => {
       this.#closed = true;

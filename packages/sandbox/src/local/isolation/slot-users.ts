@@ -27,7 +27,7 @@ export type WantedUsers = 'auto' | 'shared' | UserRange;
 const USUAL: UserRange = { first: 2_000_000_000, last: 2_000_065_535 };
 /** In a namespace with fewer users: above those of the system and of people. */
 const ABOVE_ACCOUNTS = 20_000;
-/** Means everybody without a number, so it is nobody's own. */
+/** Stands for every user without a number, so no slot may have it. */
 const NOBODY = 65_534;
 const FEWEST = 1_000;
 
@@ -73,7 +73,7 @@ export class SlotUsers {
     this.#next = randomInt(range.first, range.last + 1);
   }
 
-  /** The workspace with a user that it belongs to and that no other slot has, after `prepare` was called with it. */
+  /** Returns the workspace with its user, which no other slot has, after calling `prepare` with it. */
   async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
     if (workspace.isMounted) return this.#holdMounted(workspace, prepare);
     const { uid: owner } = await lstat(workspace.dir);

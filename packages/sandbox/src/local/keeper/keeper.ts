@@ -42,7 +42,7 @@ export interface KeptLaunch {
 
 export class Keeper {
   readonly #parts: KeeperParts;
-  /** By what tells the commands of a slot apart: whether they have an input, and their rlimits. */
+  /** By what differs between the commands of a slot: whether they have an input, and their rlimits. */
   readonly #tables = new Map<string, TableFile>();
   #isClosed = false;
 
@@ -115,7 +115,7 @@ export function linkByPipes(
     try {
       writeSync(requests, request);
     } catch {
-      // It is gone, which the end of its reports will tell.
+      // The keeper is gone; the end of its reports will show it.
     }
   };
   return new KeeperLink(new Socket({ fd: reports, writable: false }), send, onReady);

@@ -165,7 +165,7 @@ for (const [how, held, times, tags] of [
     },
   );
 
-test('what began in a full workspace is ended when the workspace grows', async () => {
+test('a command that began in a full workspace is ended when the workspace grows', async () => {
   const { space, write } = setUp();
   await space.usedIfOver();
   write(100 * MB);
