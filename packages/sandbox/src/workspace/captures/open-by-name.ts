@@ -19,7 +19,7 @@ export function inside(directory: number, name: string): string | Buffer {
   return isAscii(name) ? path : Buffer.from(path, 'latin1');
 }
 
-/** The path of what is open, whatever its name leads to by now. */
+/** The path of an open descriptor, whatever its name leads to now. */
 export function opened(descriptor: number): string {
   return DESCRIPTORS + descriptor;
 }

@@ -119,7 +119,7 @@ export class WorkspaceDirectory implements WritableWorkspace {
   }
 }
 
-/** One in no slot: nothing measures it until a slot has it. */
+/** A workspace in no slot: nothing measures it until a slot has it. */
 export function keptWorkspace(
   workspaces: Workspaces,
   name: string,
