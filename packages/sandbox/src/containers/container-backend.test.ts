@@ -1,4 +1,4 @@
-/** What happens to slots and workspaces when a container dies, on containers that are processes. */
+/** Slots and workspaces when a container dies, on containers that are processes. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -14,7 +14,7 @@ import { ignoreMissing, inside, openDirectory, openReference } from '../workspac
 import { removeTree } from '../workspace/remove-tree.ts';
 import { giveTreeTo, type Owner, type Workspace } from '../workspace/workspaces.ts';
 
-/** Where the server inside keeps what belongs to a workspace but is not inside it. */
+/** The directory in which the server inside keeps files that belong to a workspace but are not inside it. */
 const STATES = ['.sandbox', 'slots'];
 
 export interface SlotNote {

@@ -23,13 +23,13 @@ export interface ContainerDriver {
   /** What a container is made of, in sentences: `the image debian:13`. */
   readonly source: string;
   /**
-   * Where a workspace is while a slot has it. `host`: in the container's directory on this machine, which the container
-   * sees and writes as this owner; it outlives the container. `container`: where only the server inside can reach it.
+   * The place of a workspace while a slot has it. `host`: in the container's directory on this machine, which the container
+   * sees and writes as this owner; it outlives the container. `container`: only the server inside can reach the workspace.
    * It travels there as a snapshot and comes back when its slot is closed; a container that dies loses the changes
    * since then.
    */
   readonly workspaces: { on: 'host'; owner: Owner } | { on: 'container' };
-  /** Where the server inside keeps its workspaces: the path that commands without namespaces see. */
+  /** The directory of workspaces of the server inside, as commands without namespaces see it. */
   readonly workspacesDir: string;
   /** Why commands cannot have namespaces inside; undefined if they may, which the first container then shows. */
   readonly noNesting?: string | undefined;
@@ -97,6 +97,6 @@ export interface Examined {
 export interface ListedContainer {
   name: string;
   labels: Readonly<Record<string, string>>;
-  /** Nothing runs in it any more. False where the driver cannot tell. */
+  /** Nothing runs in it any more. False if the driver cannot tell. */
   ended: boolean;
 }

@@ -8,9 +8,9 @@
  *   reverted ─restored from a snapshot→ kept
  *   in a container ─reset, or nobody's→ deleted
  *
- * What travels is the content of a snapshot, and what is beside the workspace where only the server inside could write
- * to it: its /tmp, and the state of its shell. A checkpoint is replaced as a whole or not at all. A note on disk says that
- * a workspace is in a container, so that also the next process knows that what it finds is older.
+ * The content of a snapshot travels. If only the server inside could write to them, the /tmp of the workspace and the state
+ * of its shell travel, too. A checkpoint is replaced as a whole or not at all. A note on disk says that a workspace is in a
+ * container, so that the next process also knows that the files it finds are older.
  */
 import type { Readable } from 'node:stream';
 import { revertedError } from '../errors.ts';

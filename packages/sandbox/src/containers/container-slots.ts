@@ -29,7 +29,7 @@ interface Held {
   client: SandboxClient;
 }
 
-/** What all containers of a backend have in common. */
+/** The settings that all containers of a backend have in common. */
 export type ContainerBlueprint = Omit<ContainerRequest, 'name' | 'labels' | 'directory'>;
 
 export interface ContainerSlotsOptions {

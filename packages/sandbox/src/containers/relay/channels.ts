@@ -54,7 +54,7 @@ export class Channels {
     return channel;
   }
 
-  /** A promise where the stream is full: it resolves when the stream takes more. */
+  /** Returns a promise if the stream is full: it resolves when the stream takes more. */
   #send(type: ChannelFrame['type'], id: number, content?: Buffer | number): Promise<void> | undefined {
     if (this.#ended || this.#stream.write(encodeFrame(type, id, content))) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));

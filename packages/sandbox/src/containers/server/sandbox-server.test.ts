@@ -136,7 +136,7 @@ describe('a client and its server', () => {
     expect(size?.output).toBe(`${content.length}\n`);
   });
 
-  /** What the server answers to these bytes until it closes the connection. */
+  /** The answer of the server to these bytes until it closes the connection. */
   async function answerTo(bytes: string): Promise<string> {
     const connection = connect(path);
     connection.on('error', () => {});
