@@ -77,7 +77,7 @@ test('a pod is placed as the settings say', () => {
 test.each(['', '=value', ':NoSchedule'])(
   '"%s" is refused, and does not tolerate every taint',
   (toleration) => {
-    expect(() => bodyOf({ ...SETTINGS, tolerations: [toleration] }, REQUEST)).toThrow('is no toleration');
+    expect(() => bodyOf({ ...SETTINGS, tolerations: [toleration] }, REQUEST)).toThrow('A toleration should');
   },
 );
 

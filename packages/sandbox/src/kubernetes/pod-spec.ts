@@ -187,7 +187,8 @@ function millis(cpus: number): string {
 function parseToleration(text: string): object {
   const [, key, value, effect] = /^([^=:]+)(?:=([^:]*))?(?::(.+))?$/.exec(text.trim()) ?? [];
   // Without a key it would tolerate every taint.
-  if (!key) throw new SandboxError('invalid_request', `"${text}" is no toleration: name the key of a taint.`);
+  if (!key)
+    throw new SandboxError('invalid_request', `A toleration should name the key of a taint, not "${text}".`);
   const operator = value === undefined ? { operator: 'Exists' } : { operator: 'Equal', value };
   return { key, ...operator, ...(effect ? { effect } : {}) };
 }

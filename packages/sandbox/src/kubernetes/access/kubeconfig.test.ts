@@ -110,7 +110,7 @@ test('errors are reported, unsupported settings are refused by name, and no secr
   expect(await reject(config('    token: x'), 'prod')).toContain('has no context prod; it has dev, other');
   expect(await reject('contexts: []')).toContain('names no current context');
   for (const nonsense of ['', 'secret', '[]', 'contexts: secret', 'users: [secret]', 'clusters: {a: secret}'])
-    expect(await reject(nonsense)).toMatch(/is no kubeconfig\.$|names no current context/);
+    expect(await reject(nonsense)).toMatch(/is not a kubeconfig\.$|names no current context/);
   expect(await reject('a: b: c: secret')).toMatch(/is neither YAML nor JSON\.$/);
   expect(await reject(config('    as: somebody'))).toContain('has as for its user, which is not supported');
   expect(await reject(config('    password: secret'))).not.toContain('secret');

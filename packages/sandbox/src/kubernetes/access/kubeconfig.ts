@@ -88,7 +88,7 @@ export async function kubeconfigAccess(paths: readonly string[], context?: strin
 
 /** A missing file counts as empty, as long as another one exists. */
 async function readAll(paths: readonly string[]): Promise<Found<Kubeconfig>[]> {
-  // Loaded only where it is needed: a server in a pod reads no kubeconfig.
+  // Loaded only when it is needed: a server in a pod reads no kubeconfig.
   const { parse } = await import('yaml');
   const found: Found<Kubeconfig>[] = [];
   for (const path of paths) {
@@ -110,7 +110,7 @@ function parseFile(parse: (text: string) => unknown, path: string, text: string)
   } catch {
     throw refusal([path], 'is neither YAML nor JSON');
   }
-  if (!isKubeconfig(value)) throw refusal([path], 'is no kubeconfig');
+  if (!isKubeconfig(value)) throw refusal([path], 'is not a kubeconfig');
   return value;
 }
 

@@ -55,7 +55,7 @@ export function describePods(cluster: () => Cluster): void {
     test.each([
       ['an image without the program', PLAIN_IMAGE, /sandbox-server: (not found|No such file)/],
       ['an image that cannot be pulled', '127.0.0.1:9/missing:1', /ErrImagePull.*TALARIA_KUBERNETES_IMAGE/s],
-      ['a name that is no image', 'NoImage:', /InvalidImageName|ErrImagePull/],
+      ['an invalid name of an image', 'NoImage:', /InvalidImageName|ErrImagePull/],
     ])('%s fails at once with the reason, and leaves no pod', async (_, image, reason) => {
       await using kubernetes = await createTest(cluster(), { pod: { image } });
       await expect(kubernetes.backend.start()).rejects.toMatchObject({

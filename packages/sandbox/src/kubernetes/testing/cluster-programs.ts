@@ -1,4 +1,4 @@
-/** Where the programs of a cluster are on this machine: those of Kubernetes from test/backends/build-kubernetes, the rest installed. */
+/** Finds the programs of a cluster on this machine: those of Kubernetes from test/backends/build-kubernetes, the rest installed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

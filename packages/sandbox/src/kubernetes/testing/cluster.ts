@@ -241,7 +241,7 @@ export class Cluster implements AsyncDisposable {
           ...['--hostname-override', NODE, '--node-ip', this.#machine.address],
         ];
       default:
-        throw new Error(`${program} is no part of a cluster`);
+        throw new Error(`${program} is not a part of a cluster`);
     }
   }
 
