@@ -52,7 +52,7 @@ function createContext(options: SecureContextOptions): SecureContext {
 async function readAuthorities({ caCert, caPath }: NomadTlsOptions): Promise<Buffer | Buffer[] | undefined> {
   if (caCert || !caPath) return readPem('NOMAD_CACERT', caCert);
   const names = await readdir(caPath).catch((cause: NodeJS.ErrnoException) => {
-    const text = `NOMAD_CAPATH names ${caPath}, which is no directory that can be read (${cause.code}).`;
+    const text = `NOMAD_CAPATH names ${caPath}, which is not a readable directory (${cause.code}).`;
     throw new SandboxError('backend_down', text, { cause });
   });
   const read = names.map(async (name) => {
