@@ -13,7 +13,7 @@ interface Peer extends AsyncDisposable {
   port: number;
   /** The head of the request, when it has come. */
   readonly request: string;
-  /** What the client sent after it. */
+  /** The bytes that the client sent after it. */
   readonly received: Buffer;
   readonly socket: Socket;
   send(...frames: ServerFrame[]): void;
@@ -102,7 +102,7 @@ test('frames that come with the answer, and a frame cut anywhere, are read', asy
   expect(await texts(stream)).toEqual(['at once']);
 });
 
-test('a ping is answered with its own bytes, and is no message', async () => {
+test('a ping is answered with its own bytes, and does not count as a message', async () => {
   await using peer = await listen(accept);
   const stream = await open(peer);
   peer.send({ type: 'ping', payload: 'here?' }, { type: 'pong' }, { type: 'text', payload: 'said' });
@@ -227,5 +227,5 @@ test('an answer other than a WebSocket is a refusal with its status and its text
 
 test('a peer that answers with a wrong key is refused', async () => {
   await using peer = await listen(() => accept('another key'));
-  await expect(open(peer)).rejects.toThrow('no WebSocket server');
+  await expect(open(peer)).rejects.toThrow('expected a WebSocket server');
 });

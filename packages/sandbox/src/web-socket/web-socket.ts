@@ -64,7 +64,8 @@ export function openWebSocket({
         socket.destroy();
         reject(new Error(reason));
       };
-      if (answer.headers['sec-websocket-accept'] !== accepted) refuse('what answered is no WebSocket server');
+      if (answer.headers['sec-websocket-accept'] !== accepted)
+        refuse('expected a WebSocket server, got an answer without the right key');
       else if (protocols && !protocols.includes(protocol ?? ''))
         refuse(`the WebSocket server speaks ${protocol ?? 'nothing'}, and not ${protocols.join(' or ')}`);
       else resolve(new MessageStream(socket, head, { sends, protocol }));
