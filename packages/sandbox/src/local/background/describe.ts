@@ -35,7 +35,7 @@ export function describeStatus(process: BackgroundProcess): string {
   }
 }
 
-/** Where the whole output is, or why it is not stored. */
+/** Says where the whole output is, or why it is not stored. */
 export function describeLog({ output }: BackgroundProcess): string {
   if (output.logPath === undefined) return `[${output.logGap}]`;
   const gap = output.logGap === undefined ? '' : `; ${output.logGap}`;

@@ -47,7 +47,7 @@ export class ProcessOutput {
     });
   }
 
-  /** Where all of it is, as commands see it; undefined if it could not be stored. */
+  /** The path of the whole output, as commands see it; undefined if it could not be stored. */
   get logPath(): string | undefined {
     return this.#logFailure === undefined ? this.#log?.path : undefined;
   }

@@ -4,7 +4,7 @@
  * counts, file permissions) is not shared between them, nor with the server.
  *
  * A workspace belongs to the user of its slot. Only its owner is remembered: a workspace that is used again gets the
- * same user, or, if another slot has that user by now, a new one, and changes its owner.
+ * same user, or, if another slot has that user now, a new one, and changes its owner.
  *
  * A mounted directory keeps its owner. Its commands run as that owner, so that what they make belongs to the same user as
  * the rest, and the rest can be changed.

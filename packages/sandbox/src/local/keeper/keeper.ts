@@ -98,7 +98,7 @@ export class Keeper {
     if (!this.#isClosed) closeSync(requests);
     this.#isClosed = true;
     await waitWithin(link.gone, { timeoutMs: PATIENCE_MS });
-    // Only if it hangs: the number may be that of another process by now.
+    // Only if it hangs: otherwise its number may now be that of another process.
     if (!link.isGone) kill(pid);
     await link.gone;
     for (const table of this.#tables.values()) table.remove();

@@ -198,7 +198,7 @@ function findChild(keeperPid: number, innerPid: number): number {
  */
 async function settle({ child, link, pid: firstPid }: FirstKeeper): Promise<boolean> {
   for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await delay(RETRY_MS)) {
-    // Its number may be that of another process by now.
+    // Its number may now be that of another process.
     const children = link.isGone ? [] : childrenOf(firstPid);
     const orphans = children.filter((pid) => namespacePids(pid).at(-1) === 1);
     for (const pid of orphans) kill(pid);

@@ -178,7 +178,7 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
       });
       await Promise.race([closed, limit]);
       clearTimeout(timer);
-      // A busy event loop runs its timers late, and its pipes after them: what is in the pipe by now counts.
+      // A busy event loop runs its timers late, and its pipes after them: the output that is already in the pipe counts.
       for (let turn = 0; turn < LAST_TURNS; turn++) await Promise.race([closed, nextTurn()]);
     },
     async close(): Promise<void> {
