@@ -178,7 +178,7 @@ export class Workspaces {
     return (await Promise.all(found)).flat();
   }
 
-  /** The trajectories with a workspace here, or one that is noted as away, as far as names tell. */
+  /** The trajectories with a workspace here, or with a note that it is away, as far as names tell. */
   async trajectories(): Promise<string[]> {
     const entries = await readdir(this.baseDir, { withFileTypes: true });
     const here = entries.filter(isWorkspace).map(({ name }) => name);

@@ -69,7 +69,7 @@ export function openFile(parent: number, name: string): { file: number; stats: S
   }
 }
 
-/** Failures of one entry in a tree that others change: it is gone or another by now, or its permissions forbid it. */
+/** Failures of one entry in a tree that others change: it is gone, has been replaced, or its permissions forbid it. */
 const PASSING = [
   'ENOENT',
   'ENOTDIR',

@@ -1,4 +1,4 @@
-/** Contents of a snapshot that no quiet workspace has: taken of a changing tree, or made by somebody else. */
+/** Snapshots that do not come from a quiet workspace: taken of a changing tree, or made by another program. */
 import {
   chmodSync,
   existsSync,
