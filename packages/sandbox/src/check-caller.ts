@@ -67,7 +67,7 @@ export function checkRequest(request: ExecutionRequest, timeoutS: number | undef
   }
 }
 
-/** Empty where the request names no slot. */
+/** Empty if the request names no slot. */
 export function slotIdOf(request: ExecutionRequest): string {
   const slotId: unknown = request?.[0]?.slotId;
   return typeof slotId === 'string' ? slotId : '';

@@ -23,7 +23,7 @@ export interface ModalBackendOptions extends ContainerBackendOptions {
   app?: string | undefined;
   /** A Linux image of a registry, with glibc, libstdc++ and a shell. Node and the program inside are added to it. */
   image?: string | undefined;
-  /** Where sandboxes may run; anywhere by default. */
+  /** The regions in which sandboxes may run; anywhere by default. */
   regions?: readonly string[] | undefined;
   /** The resources that each sandbox reserves, and costs at least; `limits` says how much it can get. */
   reservedCpus?: number | undefined;

@@ -50,7 +50,7 @@ export async function whyNoDocker(): Promise<string | undefined> {
   return undefined;
 }
 
-/** What the configuration of a daemon says about its runtimes, by their names. */
+/** The runtimes in the configuration of a daemon, by their names. */
 export type Runtimes = Readonly<Record<string, { path: string; runtimeArgs?: readonly string[] }>>;
 
 /** The daemon has the test image. If the test starts its own daemon, that one also has these runtimes. */
