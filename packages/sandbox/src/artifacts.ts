@@ -59,7 +59,7 @@ export interface ArchiveOptions {
 
 /**
  * The workspace of a trajectory, whether or not a slot holds it. Nothing stays open between calls. The chunks of a stream
- * belong to whoever reads it, who may overwrite or free them.
+ * belong to its reader, which may overwrite or free them.
  */
 export interface WorkspaceReader {
   /** The entries of the directory at this path; for a file, its own entry. */

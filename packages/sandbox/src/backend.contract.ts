@@ -1,6 +1,6 @@
 /**
- * What every ToolBackend must do, as a suite that each driver runs. Its parts are in `contract/`. It sees a backend only through its contract: what a
- * command did is asked of another command or of the file tools.
+ * What every ToolBackend must do, as a suite that each driver runs. Its parts are in `contract/`. The suite uses only the
+ * contract of a backend: it finds out what a command did through another command or through the file tools.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest';
@@ -40,13 +40,13 @@ export interface ContractSize {
   /** In the soak test; a backend that starts commands slowly needs fewer to show the same in a minute. */
   timedOutCommands?: number;
   /**
-   * How many slots are taken at a time by the tests of many slots. Where each slot has a container of its own, that many
-   * containers start at once.
+   * How many slots the tests of many slots take at a time. If each slot has a container of its own, that many containers
+   * start at once.
    */
   slots?: number;
   /**
-   * Which artifacts are tested. The host reads them in the same way under every isolation, and those of containers,
-   * too: large ones and many show nothing new there.
+   * Which artifacts are tested. The host reads them in the same way under every isolation, and from containers, too: there
+   * large artifacts and many of them show nothing new.
    */
   artifacts?: 'all' | 'small' | 'none';
   /**
@@ -54,7 +54,7 @@ export interface ContractSize {
    * `npm test`, with the same code.
    */
   ownParts?: readonly ContractPart[] | undefined;
-  /** Those of them that `npm test` runs; the others are soak tests. All of them by default. */
+  /** The own parts that `npm test` runs; the others are soak tests. All of them by default. */
   testParts?: readonly ContractPart[] | undefined;
   /**
    * This backend is another one with a longer way to it. What does not depend on that way, nor on where workspaces are, is a
@@ -77,7 +77,7 @@ const LONG_RACE_MS = 1_500;
 /** On a busy machine a tool may find the file at its path only now and then. */
 const RACE_LIMIT_MS = 60_000;
 
-/** In the soak tests, and there only where they are asked for in full. */
+/** Only in the soak tests, and only with SOAK=full. */
 const ONLY_IN_FULL = { tags: ['soak'], skip: process.env.SOAK !== 'full' };
 
 export function describeBackendContract(

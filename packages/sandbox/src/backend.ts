@@ -49,7 +49,7 @@ export type SlotState = 'available' | 'acquired' | 'executing' | 'releasing' | '
 
 export interface Slot {
   readonly slotId: string;
-  /** Where the slot lives: a container's id, or `local`. */
+  /** The place of the slot: a container's id, or `local`. */
   readonly containerId: string;
   /** The workspace as commands in the slot see it. */
   readonly workspaceDir: string;
@@ -94,7 +94,7 @@ export interface ProcessDescription {
   started_at: string;
   duration_s: number;
   output_bytes: number;
-  /** Where its whole output is in the workspace, if it could be stored. */
+  /** The file in the workspace with its whole output, if it could be stored. */
   log_path?: string;
 }
 
@@ -107,7 +107,7 @@ export interface ExecutionMetadata {
   truncated: boolean;
   /** Size of the whole output in bytes, even if `output` holds only its head and tail. */
   total_bytes?: number;
-  /** Where the whole output is in the workspace when it was truncated. */
+  /** The file in the workspace with the whole output, if the output was truncated. */
   full_output_path?: string;
   failure?: FailureReason;
   /**
@@ -168,7 +168,7 @@ export interface Isolation {
 export interface HardeningStatus {
   name: 'system calls' | 'kernel users';
   holds: boolean;
-  /** What is in place, or what is missing and why, in a few words. */
+  /** In a few words: what is in place, or what is missing and why. */
   description: string;
 }
 
@@ -183,7 +183,7 @@ export interface BackendIsolation {
 export interface BackendStats {
   backend: string;
   isolation: BackendIsolation;
-  /** What commands may use, for each requested limit; empty until the start. */
+  /** The status of each requested limit on what commands may use; empty until the start. */
   limits: readonly LimitStatus[];
   slots: Record<SlotState, number>;
   /** For a backend that has containers. */
@@ -222,12 +222,12 @@ export interface ToolBackend {
   /**
    * Whether the files of a workspace are older than its last calls. That is so after a container was lost with the files, or
    * after its server ended without saving them, and until somebody acquires, restores or discards the workspace. Meanwhile the
-   * backend captures nothing of it.
+   * backend does not capture it.
    */
   isReverted(trajectoryId: string): Promise<boolean>;
   /** For writing into the workspace of a trajectory; undefined if there is none and none is to be created. */
   openWriter(trajectoryId: string, options?: OpenWriterOptions): Promise<WorkspaceWriter | undefined>;
-  /** What is in a trajectory's workspace, or what changed in it; undefined if there is none. */
+  /** The content of a trajectory's workspace, or its changes; undefined if there is none. */
   captureWorkspace(trajectoryId: string, options?: CaptureOptions): Promise<WorkspaceCapture | undefined>;
   /**
    * The content of files, in the order of the paths. Paths at which there is no readable file any more are left out, all of

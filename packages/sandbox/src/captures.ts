@@ -1,5 +1,5 @@
 /**
- * What is in a workspace, and what changed in it since an earlier look.
+ * The content of a workspace, and its changes since an earlier capture.
  *
  * - A capture lists files, directories and symbolic links with their names in bytes, permissions and modification times,
  *   files with the sha256 of their content. Like a snapshot it holds no owners, no hard links, and nothing beside the
@@ -39,7 +39,7 @@ export interface CaptureOptions {
 export interface CapturedPath {
   /** With U+FFFD for bytes that are not UTF-8. */
   path: string;
-  /** The bytes of the path in base64, where they are not UTF-8. */
+  /** The bytes of the path in base64, if they are not UTF-8. */
   path_bytes?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface CapturedEntry extends CapturedPath {
   sha256?: string | undefined;
   /** Only for a link. */
   target?: string | undefined;
-  /** The bytes of the target in base64, where they are not UTF-8. */
+  /** The bytes of the target in base64, if they are not UTF-8. */
   target_bytes?: string | undefined;
 }
 

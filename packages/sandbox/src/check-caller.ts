@@ -1,4 +1,4 @@
-/** What every backend asks of its callers: options when it is made, trajectories and requests afterwards. */
+/** The checks that every backend makes: of its options, and of the trajectories and requests of its callers. */
 import type { ExecutionRequest } from './backend.ts';
 import { SandboxError } from './errors.ts';
 import type { SandboxLimits } from './limits.ts';
@@ -44,11 +44,11 @@ export function checkedLimits(limits: SandboxLimits): SandboxLimits {
   return Object.fromEntries(entries);
 }
 
-/** Anything else would become the name of somebody's workspace. */
+/** A value of another type would turn into text, and so into the name of some workspace. */
 export function checkTrajectoryId(trajectoryId: unknown): void {
   if (trajectoryId === undefined || typeof trajectoryId === 'string') return;
   const given = trajectoryId === null ? 'null' : `a ${typeof trajectoryId}`;
-  throw new SandboxError('invalid_request', `A trajectory is named by a string, not ${given}.`);
+  throw new SandboxError('invalid_request', `A trajectory id should be a string, not ${given}.`);
 }
 
 /** The call of a request, or why the request can never work. */
@@ -67,7 +67,7 @@ export function checkRequest(request: ExecutionRequest, timeoutS: number | undef
   }
 }
 
-/** Empty where the request names no slot. */
+/** Empty if the request names no slot. */
 export function slotIdOf(request: ExecutionRequest): string {
   const slotId: unknown = request?.[0]?.slotId;
   return typeof slotId === 'string' ? slotId : '';

@@ -48,7 +48,7 @@ export class LimitUnenforceableError extends SandboxError {
   }
 }
 
-/** Its files are gone with their container, and older ones, or none, are left. */
+/** The files of the workspace were lost with their container; older ones, or none, are left. */
 export function revertedError(workspace: string): SandboxError {
   const message = `The files of the workspace ${workspace} were lost with their container and are not restored yet.`;
   return new SandboxError('workspace_reverted', message);

@@ -1,4 +1,4 @@
-/** What all backends share. Each driver has an entry of its own, so that unused drivers are not loaded. */
+/** The parts that all backends share. Each driver has an entry of its own, so that unused drivers are not loaded. */
 export * from './artifacts.ts';
 export type * from './backend.ts';
 export type * from './captures.ts';

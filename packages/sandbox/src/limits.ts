@@ -1,5 +1,5 @@
 /**
- * What the commands of a slot may use, and what a backend reports about how it enforces that.
+ * The limits of the commands of a slot, and the report of a backend on how it enforces them.
  *
  * - A requested limit is enforced, or the backend does not start (`limit_unenforceable`); none is ignored.
  * - What is counted together depends on the mechanism, so a backend reports it (`per`). Under a control group it is the
@@ -27,8 +27,8 @@ export interface LimitStatus {
   limit: LimitName;
   value: number;
   by: 'cgroup v2' | 'cgroup v1' | 'rlimit' | 'measurement' | 'container' | 'nothing';
-  /** What is counted together against the value. */
+  /** The scope that is counted together against the value. */
   per: 'slot' | 'workspace' | 'command' | 'process' | 'file' | 'container';
-  /** What enforces it, or why nothing does and how to fix it; a sentence for the log and `/health/detailed`. */
+  /** A sentence for the log and `/health/detailed`: what enforces the limit, or why nothing does and how to fix it. */
   description: string;
 }

@@ -12,7 +12,7 @@
  * - What is written belongs to the user of the workspace's commands and counts against the limit of its disk space: over
  *   it the call fails with `workspace_full` and writes nothing.
  * - Nothing is written while the files are reverted (backend.ts): `workspace_reverted`. What restores them would delete it again.
- * - The workspace may move between its keeper and a slot meanwhile: a call works where it is then.
+ * - The workspace may move between its keeper and a slot meanwhile: a call works in its present place.
  */
 
 export interface WriteConditions {
@@ -65,8 +65,8 @@ export interface WorkspaceWriter {
   remove(path: string, options?: RemoveOptions): Promise<void>;
   /**
    * Adds the content of a snapshot (snapshots.ts): existing directories are kept, existing files and links are replaced.
-   * Where a directory and something else would have the same name, it fails with `invalid_path`; what was put in place
-   * before stays. A snapshot that is damaged or cut off changes nothing.
+   * If a directory and something else would have the same name, it fails with `invalid_path`; entries that were put in
+   * place before stay. A snapshot that is damaged or cut off changes nothing.
    */
   merge(
     snapshot: AsyncIterable<Uint8Array>,

@@ -1,8 +1,8 @@
 /**
- * Starts runs, also once more with the prompt of another, in its session if it had one. The head of a run has only the
- * beginning of a long prompt and no files. All of it is in the transcript of the session, as the message that begins like
- * it, unless the run failed; then only the page that sent it has it. A fork is more than its prompt, so it is forked again, from
- * before its first step.
+ * Starts runs, also again with the prompt of an earlier run, in the same session if it had one. The head of a run has only
+ * the beginning of a long prompt, and no files. The session's transcript has the whole prompt: find the message with the same
+ * beginning. The transcript lacks the prompt of a failed run; only the page that sent it still has it. A fork is more than its
+ * prompt, so it is forked again, from before its first step.
  */
 import type { Run, Talaria } from '@talaria/client';
 

@@ -1,4 +1,4 @@
-/** What every container gets, whatever runs it, in addition to what its commands may use. */
+/** The resources that every container gets, on any platform, in addition to those that its commands may use. */
 import type { Owner } from '../workspace/give-tree-to.ts';
 
 const MEGABYTE = 1024 * 1024;

@@ -13,8 +13,8 @@ import { ContainerBackend } from './container-backend.ts';
 import { ProcessDriver, type ProcessDriverOptions } from './testing/process-driver.ts';
 
 /**
- * What containers decide: the way to the server inside, and where workspaces are. The local backend in them shows the
- * rest.
+ * The parts that depend on containers: on the way to the server inside, and on the place of workspaces. The local backend
+ * shows the rest.
  */
 const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly ContractPart[]> = {
   container: [

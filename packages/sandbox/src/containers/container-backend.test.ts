@@ -1,4 +1,4 @@
-/** What happens to slots and workspaces when a container dies, on containers that are processes. */
+/** Slots and workspaces when a container dies, on containers that are processes. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ async function start(
 ): Promise<Fixture> {
   const base = await mkdtemp(join(tmpdir(), 'talaria-container-test-'));
   const driver = new ProcessDriver({ dir: join(base, 'driver'), ...driverOptions });
-  // Only the containers that a test asks for: each is a process, and a warm one more would start with every acquire.
+  // Only the containers that a test asks for: each is a process, and every acquire would also start a warm one.
   const own = { workspacesDir: join(base, 'workspaces'), warmSlots: 0, ...options };
   const backend = new ContainerBackend(driver, own);
   await using opened = new AsyncDisposableStack();
@@ -50,7 +50,7 @@ type Place = ProcessDriverOptions['workspacesOn'];
 type Shared = Place | 'container with limits, behind a relay';
 const shared = new Map<Shared, Promise<Fixture>>();
 
-/** A backend for the tests that can work beside what others left: each start of one takes a container. */
+/** A backend that tests share if leftovers of others do not disturb them: each start of a backend takes a container. */
 function sharedBackend(which: Shared): Promise<Fixture> {
   const fixture = shared.get(which) ?? startShared(which);
   shared.set(which, fixture);
@@ -94,11 +94,11 @@ describe('a container that dies', () => {
     await dies(await sharedBackend('host'), 'kept', 'saved\nnew\n');
   });
 
-  test('takes along what was changed in a workspace of its own, and is noticed behind a relay', async () => {
+  test('loses the changes in a workspace inside it, and is noticed behind a relay', async () => {
     await dies(await sharedBackend('container with limits, behind a relay'), 'reverted', 'saved\n');
   });
 
-  test('does so, too, if its socket can be reached', { tags: ['soak'] }, async () => {
+  test('loses the same changes if its socket can be reached', { tags: ['soak'] }, async () => {
     await dies(await sharedBackend('container'), 'reverted', 'saved\n');
   });
 });
@@ -184,7 +184,7 @@ describe('a workspace in a container', () => {
     expect(await next.isReverted(run)).toBe(true);
     await next.discard(run);
     expect(await next.isReverted(run)).toBe(false);
-    // The list names workspaces of which only the note is left, too, so that somebody deletes them.
+    // The list also names workspaces that have only a note left, so that somebody deletes them.
     expect(await next.listWorkspaces()).toContain(fresh);
     for (const left of await next.listWorkspaces()) await next.discard(left);
     expect(await next.listWorkspaces()).toEqual([]);
@@ -212,7 +212,7 @@ describe('a workspace in a container', () => {
     expect(kept).not.toContain(`t-${over}`);
   });
 
-  test('of nobody is never missed', async () => {
+  test('without a trajectory is never reported as lost', async () => {
     const { backend, base } = await sharedBackend('container');
     const away = () => readdir(join(base, 'workspaces/.sandbox/away'));
     const before = await away();
@@ -261,7 +261,7 @@ test('the server inside opens no debugger for a command that signals it', async 
   await backend.release(slot);
 });
 
-test('files that are read from a container when it ends have changed, and nothing else failed', async () => {
+test('reads from a container that ends fail with `artifact_changed`, and nothing else fails', async () => {
   const { backend, driver, bash } = await sharedBackend('container');
   const run = randomUUID();
   const slot = await backend.acquire(run);
@@ -339,7 +339,7 @@ test('a call that is too large to be sent is refused, and the container lives', 
   const content = 'x'.repeat(MAX_FRAME_BYTES);
   const [result] = await backend.executeBatch([[slot, 'write_file', { path: 'large', content }]]);
   expect(result).toMatchObject({ success: false, metadata: { failure: 'invalid_request' } });
-  expect(result?.error).toContain('is the most');
+  expect(result?.error).toContain('allowed: up to');
   expect((await bash(slot, 'ls; echo alive')).output).toBe('alive\n');
   await backend.release(slot);
 });

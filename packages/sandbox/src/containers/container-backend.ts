@@ -4,7 +4,7 @@
  *
  * A container holds `slotsPerContainer` slots. Every command runs in its own namespaces, which isolate the slots from
  * each other. If namespaces cannot be created inside a container, it holds one slot and ends with it. So slots are
- * always isolated; the backend does not start where they would not be.
+ * always isolated; the backend does not start if they would not be.
  */
 import type { WorkspaceReader } from '../artifacts.ts';
 import type {

@@ -2,8 +2,8 @@
  * Runs a batch of requests in containers: one connection per container, and an answer to every request whatever happens
  * to its container.
  *
- * A request is answered by the server inside. Where that cannot be, the answer is made here: `aborted` when the slot was
- * released under it, `gone` when the slot or its container is, `oom` when the container died for want of memory,
+ * The server inside answers a request. If it cannot, this file makes the answer: `aborted` if the slot was released during
+ * the call, `gone` if the slot or its container is gone, `oom` if the container ran out of memory and died,
  * `invalid_request` for a call that is wrong or too large to be sent.
  */
 import { randomUUID } from 'node:crypto';
@@ -107,7 +107,7 @@ export class ContainerCalls {
   ): Promise<Answer> {
     const bytes = Buffer.byteLength(JSON.stringify(call.args));
     if (bytes > MAX_BYTES)
-      return fail('invalid_request', `The arguments have ${bytes} bytes; ${MAX_BYTES} is the most.`);
+      return fail('invalid_request', `The arguments have ${bytes} bytes; allowed: up to ${MAX_BYTES}.`);
     if (call.signal.aborted) return fail('aborted', 'The call was stopped before it began.');
     const { promise, resolve: settle } = Promise.withResolvers<Answer | undefined>();
     const innerSlotId = container.slots.get(slot.slotId)?.innerSlotId ?? '';
@@ -116,7 +116,7 @@ export class ContainerCalls {
     batch.push({ call: { ...call, slotId: innerSlotId }, settle });
     const answer = await promise;
     if (answer) return answer;
-    // Whatever happened to the container afterwards: whoever released its slot wanted the call to end.
+    // Even if the container died afterwards: the caller that released the slot wanted the call to end.
     if (released.aborted) return fail('aborted', 'The slot was released.');
     const end = await this.#slots.endOf(container);
     if (end?.outOfMemory) {

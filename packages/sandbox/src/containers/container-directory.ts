@@ -15,7 +15,7 @@ import { giveTreeTo, type Owner } from '../workspace/give-tree-to.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
 import type { Workspace } from '../workspace/workspaces.ts';
 
-/** Where the server inside keeps what belongs to a workspace but is not inside it. */
+/** The directory in which the server inside keeps files that belong to a workspace but are not inside it. */
 const STATES = ['.sandbox', 'slots'];
 
 export interface SlotNote {
@@ -98,7 +98,7 @@ export class ContainerDirectory {
   }
 }
 
-/** A directory, and what lies below it and may be anything by now. */
+/** A directory, and a path below it at which the container may have put anything. */
 type Place = readonly [root: string, ...components: string[]];
 
 /** Moves a directory; leaves anything else. If nothing is there, nothing happens. */
@@ -117,7 +117,7 @@ function place([root, ...components]: Place): [string, string[]] {
   return [root, components];
 }
 
-/** Whatever a container made of its directories is no reason to fail. */
+/** Nothing that a container does to its directories may cause a failure here. */
 async function orMissing<T>(opening: Promise<T>): Promise<T | undefined> {
   return opening.catch((error: Error) => {
     if (error instanceof WorkspacePathError) return undefined;

@@ -5,7 +5,7 @@
  * - A container runs one program, the server inside (server/main.ts), and ends with it. The driver hands it a
  *   `ContainerServerConfig`.
  * - Every container has a name of ours, under which all calls find it, and carries the labels it is given until it is
- *   removed. So whoever starts after a crash finds what was left.
+ *   removed. So the server that starts after a crash finds the containers that are left.
  * - Every call settles in bounded time, except for `ended`, which the caller aborts.
  * - A container that was asked for may be there when `start` rejects. `remove` removes it.
  */
@@ -23,21 +23,21 @@ export interface ContainerDriver {
   /** What a container is made of, in sentences: `the image debian:13`. */
   readonly source: string;
   /**
-   * Where a workspace is while a slot has it. `host`: in the container's directory on this machine, which the container
-   * sees and writes as this owner; it outlives the container. `container`: where only the server inside can reach it.
+   * The place of a workspace while a slot has it. `host`: in the container's directory on this machine, which the container
+   * sees and writes as this owner; it outlives the container. `container`: only the server inside can reach the workspace.
    * It travels there as a snapshot and comes back when its slot is closed; a container that dies loses the changes
    * since then.
    */
   readonly workspaces: { on: 'host'; owner: Owner } | { on: 'container' };
-  /** Where the server inside keeps its workspaces: the path that commands without namespaces see. */
+  /** The directory of workspaces of the server inside, as commands without namespaces see it. */
   readonly workspacesDir: string;
   /** Why commands cannot have namespaces inside; undefined if they may, which the first container then shows. */
   readonly noNesting?: string | undefined;
-  /** How long a container that was started may take until its server is ready. Half a minute where nothing is said. */
+  /** How long a container that was started may take until its server is ready. Half a minute by default. */
   readonly readyWithinMs?: number | undefined;
-  /** How long a container that runs may leave questions unanswered before it is lost. A few seconds where nothing is said. */
+  /** How long a running container may leave pings unanswered before it counts as lost. A few seconds by default. */
   readonly answersWithinMs?: number | undefined;
-  /** Why a container alone isolates nothing, where that is so: without namespaces inside the backend does not start. */
+  /** Why a container alone isolates nothing, if so: the backend then starts only with namespaces inside. */
   readonly mustNest?: string | undefined;
 
   /** Checks what runs the containers, before the first one is started; rejects with what to change. */
@@ -97,6 +97,6 @@ export interface Examined {
 export interface ListedContainer {
   name: string;
   labels: Readonly<Record<string, string>>;
-  /** Nothing runs in it any more. False where the driver cannot tell. */
+  /** Nothing runs in it any more. False if the driver cannot tell. */
   ended: boolean;
 }

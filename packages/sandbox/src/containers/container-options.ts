@@ -35,7 +35,7 @@ const DEFAULT_POOL: PoolLimits = {
   healthTimeoutS: 5,
 };
 
-/** Where nothing else is said, a check waits for as long as the driver's containers may take. */
+/** By default, a health check waits as long as the driver allows its containers. */
 export function poolLimits(
   options: Partial<PoolLimits>,
   { answersWithinMs = DEFAULT_POOL.healthTimeoutS * 1_000 }: Pick<ContainerDriver, 'answersWithinMs'> = {},

@@ -8,9 +8,9 @@
  *   reverted ─restored from a snapshot→ kept
  *   in a container ─reset, or nobody's→ deleted
  *
- * What travels is the content of a snapshot, and what is beside the workspace where only the server inside could write
- * to it: its /tmp, and the state of its shell. A checkpoint is replaced as a whole or not at all. A note on disk says that
- * a workspace is in a container, so that also the next process knows that what it finds is older.
+ * The content of a snapshot travels. If only the server inside could write to them, the /tmp of the workspace and the state
+ * of its shell travel, too. A checkpoint is replaced as a whole or not at all. A note on disk says that a workspace is in a
+ * container, so that the next process also knows that the files it finds are older.
  */
 import type { Readable } from 'node:stream';
 import { revertedError } from '../errors.ts';
@@ -58,7 +58,7 @@ export class ContainerPlaces implements WorkspacePlaces {
       const inside = this.#inside.get(name);
       return inside && this.#isInside(name) ? inside.workspace : kept;
     };
-    /** If an operation fails because the workspace moved meanwhile, it is repeated in the new place. */
+    /** Repeats an operation that failed because the workspace moved meanwhile, in the new place. */
     const wherever = async <T>(work: (view: WorkspaceView) => Promise<T>): Promise<T> => {
       for (;;) {
         const view = current();
@@ -69,7 +69,7 @@ export class ContainerPlaces implements WorkspacePlaces {
         }
       }
     };
-    /** Old files must not pass for the present ones. */
+    /** Nobody may take old files for the present ones. */
     const assertPresent = async (): Promise<void> => {
       if (await this.isReverted(name)) throw revertedError(name);
     };
@@ -134,7 +134,7 @@ export class ContainerPlaces implements WorkspacePlaces {
     const inside = this.#inside.get(name);
     this.#inside.delete(name);
     if (gone) await this.discard(name);
-    // The next holder of a slot in this container finds nothing of it.
+    // The next holder of a slot in this container must find nothing of this workspace.
     if (inside?.container === container) await inside.workspace.discard();
   }
 

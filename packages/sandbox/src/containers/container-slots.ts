@@ -29,7 +29,7 @@ interface Held {
   client: SandboxClient;
 }
 
-/** What all containers of a backend have in common. */
+/** The settings that all containers of a backend have in common. */
 export type ContainerBlueprint = Omit<ContainerRequest, 'name' | 'labels' | 'directory'>;
 
 export interface ContainerSlotsOptions {
@@ -57,7 +57,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     return this.#names.has(name);
   }
 
-  /** Starts one ahead: its outcome is known now, and the next start uses it. */
+  /** Starts a container ahead, so that the caller knows the outcome now; the next start uses it. */
   async prepare(signal: AbortSignal): Promise<Attached> {
     this.#spare = await this.#start(signal);
     return this.#spare.client.attached;
@@ -78,7 +78,7 @@ export class ContainerSlots implements PoolDriver<RunningContainer> {
     return await this.#start(signal);
   }
 
-  /** A container that is released because its slot is being closed answers nothing, but is not dead. */
+  /** A container that we release to close its slot does not answer any more, but is not dead. */
   async checkContainer(container: RunningContainer, signal: AbortSignal): Promise<void> {
     try {
       await container.client.ping(signal);

@@ -23,12 +23,12 @@ test('a socket that appears later is connected to', async () => {
   server.close();
 });
 
-test('a server that listens on a socket which is not shared is told at once, with what to change', async () => {
+test('a socket that the runtime does not share is reported at once, with what to change', async () => {
   await writeFile(join(dir, SOCKET_NAME + LISTENING), '');
   await expect(reachSocket(dir, never)).rejects.toThrow('--host-uds=all');
 });
 
-test('what is no socket is not connected to', async () => {
+test('a file that is not a socket is refused', async () => {
   await writeFile(join(dir, SOCKET_NAME), '');
-  await expect(reachSocket(dir, never)).rejects.toThrow('something else');
+  await expect(reachSocket(dir, never)).rejects.toThrow('another kind of file');
 });

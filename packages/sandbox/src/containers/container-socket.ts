@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 5;
 const NOT_SHARED =
   'its server listens, but the socket does not appear on this machine: the container runtime keeps sockets inside. For gVisor, add --host-uds=all to the runtimeArgs of the runtime in the configuration of the daemon, and restart the daemon';
 
-/** Resolves when the socket is there; rejects if the server listens and there is none, which waiting would not change. */
+/** Resolves when the socket is there. Rejects if the server listens without one: then waiting would change nothing. */
 export async function reachSocket(runDir: string, signal: AbortSignal): Promise<Reached> {
   const has = async (name: string) => (await ignoreMissing(lstat(join(runDir, name)))) !== undefined;
   for (;;) {
@@ -34,5 +34,5 @@ export async function reachSocket(runDir: string, signal: AbortSignal): Promise<
   if ((await socket.stat()).isSocket())
     return { connect: () => connect(`/proc/self/fd/${socket.fd}`), close: () => socket.close() };
   await socket.close();
-  throw new Error('what should be its socket is something else');
+  throw new Error('expected a socket, got another kind of file');
 }

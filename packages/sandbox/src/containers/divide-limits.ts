@@ -1,6 +1,6 @@
 /**
- * Who enforces which limit: the container enforces those that its driver can, shared by its slots; the server inside
- * enforces all others.
+ * Decides who enforces a limit. The container enforces the limits that its driver can, for all of its slots together; the
+ * server inside enforces the others.
  */
 import { checkedLimits } from '../check-caller.ts';
 import { describeLimit } from '../describe-limits.ts';

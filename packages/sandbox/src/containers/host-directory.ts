@@ -1,7 +1,7 @@
 /**
  * The part of a workspaces directory that belongs to the containers of one driver.
  *
- *   <workspacesDir>/.sandbox/<driver>/server                     who this is, also after a restart
+ *   <workspacesDir>/.sandbox/<driver>/server                     the id of this server, also after a restart
  *   <workspacesDir>/.sandbox/<driver>/<instance>/lease           held by the process that is this instance (lease.ts)
  *   <workspacesDir>/.sandbox/<driver>/<instance>/<container>/    container-directory.ts
  *
@@ -81,8 +81,8 @@ export class HostDirectory {
   }
 
   /**
-   * Whether a living process started a container with these labels, and which: this one or another. Of what another machine
-   * started, this one does not know. Earlier versions named no machine.
+   * Whether a living process started a container with these labels, and which: this one or another. This machine cannot
+   * tell for a container that another machine started. Labels of earlier versions name no machine.
    */
   async ownerOf(labels: Readonly<Record<string, string>>): Promise<'this' | 'other' | 'nobody' | 'unknown'> {
     const { [LABELS.lease]: lease, [LABELS.machine]: machine = thisMachine() } = labels;
@@ -91,7 +91,7 @@ export class HostDirectory {
     return lease !== undefined && (await isLeaseHeld(lease)) ? 'other' : 'nobody';
   }
 
-  /** Instances of which nothing lives any more, with what they left. */
+  /** Instances whose process is dead, with what they left. */
   async abandoned(): Promise<AbandonedInstance[]> {
     const found: AbandonedInstance[] = [];
     for (const name of await readdir(this.#dir)) {
@@ -121,7 +121,7 @@ function dirOf(workspacesDir: string, driver: string): string {
   return join(workspacesDir, '.sandbox', driver);
 }
 
-/** From its start to its next one, and apart from the containers that share its kernel. */
+/** Identifies this machine until its next start, and tells it from the containers that share its kernel. */
 function thisMachine(): string {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8');
   return createHash('sha256').update(`${boot}${hostname()}`).digest('hex').slice(0, 32);

@@ -60,7 +60,7 @@ test('a workspace and its temporary files are in one place at a time', async () 
   expect((await container.notes()).size).toBe(0);
 });
 
-test('what the container creates is taken out like what it got, and a workspace of nobody is deleted', async () => {
+test('a workspace that the container created is taken out, too, and one without a trajectory is deleted', async () => {
   for (const [name, nobodys] of [
     ['t-new', false],
     ['t-slot', true],

@@ -47,7 +47,7 @@ export class HostPlaces implements WorkspacePlaces {
     return stats?.isDirectory() ? this.held({ name }, workspaceDir) : undefined;
   }
 
-  /** It never leaves this machine. */
+  /** The workspace never leaves this machine. */
   async isReverted(): Promise<boolean> {
     return false;
   }
@@ -85,7 +85,7 @@ export class HostPlaces implements WorkspacePlaces {
     await directory.strike(name);
   }
 
-  /** It is already on this machine. */
+  /** The workspace is already on this machine. */
   async save(): Promise<void> {}
 
   async takeOutAll(directory: ContainerDirectory): Promise<void> {

@@ -1,8 +1,8 @@
 /**
  * Shows that the process which started a container is alive: a socket that it listens on. The kernel keeps the socket
  * for exactly as long as the process lives, even if the process is stopped or busy, and removes it however it dies. A
- * lease with a renewal time would take containers from a server that was only slow; a pid may belong to another process
- * by now.
+ * lease with a renewal time would take containers from a server that was only slow; a pid may meanwhile belong to another
+ * process.
  */
 import { open } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';

@@ -8,8 +8,8 @@ import type { WorkspacePlaces } from './workspace-places.ts';
 /** For a workspace that the operator gave no limit. */
 const MAX_BYTES = 16 * 1024 ** 3;
 /**
- * A workspace may be larger here than in its container, where a sparse file, and each further name of a file, takes no room. The
- * bound is against what a container makes up, so it leaves those that a package manager links together far below it.
+ * A workspace may be larger here than in its container: there a sparse file takes no room, nor does each further name of a file.
+ * The bound limits a lying container. Workspaces with the hard links of a package manager stay far below it.
  */
 const MAX_BYTES_PER_LIMIT = 4;
 

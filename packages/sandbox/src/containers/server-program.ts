@@ -17,7 +17,7 @@ export const SERVER_PROGRAM = {
   /** Threads that it starts by their names, relative to the package. */
   threads: [THREAD.pathname.slice(PACKAGE.pathname.length)],
   nodePath: realpathSync(process.execPath),
-  /** Read only where it is needed: a server bundled into one file has no package. */
+  /** Read only when it is needed: a server bundled into one file has no package. */
   get version(): string {
     return JSON.parse(readFileSync(new URL('package.json', PACKAGE), 'utf8')).version;
   },

@@ -3,9 +3,9 @@
  * instances, after the workspaces in them are back in their place. It never removes what belongs to another server
  * (another id) or to a living instance (its lease is held).
  *
- * A container that another machine started may belong to a living server, too: to one whose directory was copied. It is removed
- * when it has ended, which it does by itself without its owner. Whatever shares a disk with its containers is on their machine,
- * also when it has another name by now.
+ * A container that another machine started may belong to a living server, too: to one whose directory was copied. The sweep removes
+ * it when it has ended; without its owner it ends by itself. A server that shares a disk with its containers is on their machine,
+ * even if that machine has a new name.
  */
 import { dirname } from 'node:path';
 import type { ContainerDriver } from './container-driver.ts';

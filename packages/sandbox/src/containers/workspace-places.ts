@@ -1,5 +1,5 @@
 /**
- * Where workspaces are, and how they get into containers and out again. A workspace that no slot has is kept: it is a
+ * Says where workspaces are, and moves them into containers and out again. A workspace that no slot has is kept: it is a
  * directory on this machine, where every backend finds it. host-places.ts and container-places.ts are the two ways to
  * give it to a container.
  */

@@ -7,7 +7,7 @@ import type { ContractTools } from '../testing/contract-tools.ts';
 import { FORMATS, unpackArchive } from '../testing/unpack-archive.ts';
 import { bytesOf, callsOf, describeWorkspaceReader, type ReadFiles } from './workspace-reader.contract.ts';
 
-/** What only the host has in a file. */
+/** Text that only a file of the host contains. */
 const HOST_FILE = '/etc/passwd';
 const HOST_TEXT = 'root:';
 const MEGABYTE = 1_000_000;
@@ -192,7 +192,7 @@ export function describeArtifacts(
 
     describe('paths', () => {
       test.each([
-        // Only an unisolated root can make one.
+        // Only root without isolation can create a device.
         ['device', 'mknod device c 1 5'],
         ['socket', `python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'`],
       ])('a %s is refused by every call, where one can be made', async (type, command) => {
@@ -275,7 +275,7 @@ export function describeArtifacts(
         }
       });
 
-      test('a backend that is stopped says so', sameEverywhere, async () => {
+      test('a stopped backend rejects calls with `backend_down`', sameEverywhere, async () => {
         await backend().stop();
         await expect(list()).rejects.toMatchObject({ code: 'backend_down' });
         await expect(backend().openWorkspace(trajectory())).rejects.toMatchObject({ code: 'backend_down' });
@@ -292,15 +292,15 @@ export function describeArtifacts(
         ).rejects.toMatchObject({ code: 'artifact_timeout' });
       });
 
-      test('a time that is no whole number of milliseconds is one', sameEverywhere, async () => {
+      test('a timeout may be a fraction of a millisecond', sameEverywhere, async () => {
         await run('echo x > file');
         expect((await list('.', { timeoutS: 60.00005 })).entries).toHaveLength(1);
       });
 
       test.each([
         ['a size below 0', () => read('file', { maxBytes: -1 })],
-        ['a size that is none', () => read('file', { maxBytes: Number.NaN })],
-        ['a count that is none', () => list('.', { maxEntries: 1.5 })],
+        ['an invalid size', () => read('file', { maxBytes: Number.NaN })],
+        ['an invalid count', () => list('.', { maxEntries: 1.5 })],
         ['an unknown encoding', () => read('file', { encoding: 'utf16' })],
         ['an unknown format', () => archive('.', { archiveFormat: 'rar' })],
         ['no time at all', () => list('.', { timeoutS: 0 })],

@@ -1,4 +1,4 @@
-/** The contract of `executeBatch`: what the requests of one batch have to do with each other, which is nothing. */
+/** The contract of `executeBatch`: the requests of one batch do not affect each other. */
 import { describe, expect, test } from 'vitest';
 import type { ExecutionRequest, ExecutionResult, FailureReason, Slot } from '../backend.ts';
 import type { ContractTools } from '../testing/contract-tools.ts';
@@ -7,7 +7,7 @@ const MANY = 200;
 /** Each kind of request, three times. */
 const FEW = 30;
 const FEW_SLOTS = 10;
-/** Where each slot has a container of its own, most of it is for their start. */
+/** If each slot has a container of its own, most of this time is for the start of the containers. */
 const LIMIT_MS = 300_000;
 
 /** `across` is how many slots a large batch is for. */
@@ -74,7 +74,7 @@ export function describeBatches({ backend, slot, when, withSlots }: ContractTool
       expect(slot().state).toBe('acquired');
     });
 
-    test.each([Number.NaN, 0, -1, Infinity, '5'])('a timeout of %s is said to be none', async (timeoutS) => {
+    test.each([Number.NaN, 0, -1, Infinity, '5'])('a timeout of %s is refused', async (timeoutS) => {
       const [result] = await backend().executeBatch([[slot(), 'bash', { command: 'echo never' }]], {
         timeoutS: timeoutS as number,
       });

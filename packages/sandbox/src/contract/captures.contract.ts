@@ -40,7 +40,7 @@ export function describeCaptures({
   };
 
   describe('captures', when('captures'), () => {
-    test('the first one lists files, directories and links, with digests, rights and times', async () => {
+    test('the first capture lists files, directories and links, with digests, rights and times', async () => {
       await run(
         `mkdir -p d/empty; printf plain > d/plain; chmod 640 d/plain; touch -d @1500000000.25 d/plain; ln -s d/plain link;` +
           `printf 3 > "$(printf 'bad\\377')"; printf 1 > '日本 🙂'; ln -s "$(printf 'x\\376')" odd; chmod 750 d`,
@@ -75,7 +75,7 @@ export function describeCaptures({
       ]);
     });
 
-    test('a later one lists what changed, even if the change is hidden', sameEverywhere, async () => {
+    test('a later capture lists what changed, even if the change is hidden', sameEverywhere, async () => {
       await run('mkdir -p d/e; echo one > d/file; echo two > d/e/other; echo three > top; ln -s a link');
       const changes: [command: string, changed: string[], removed: string[]][] = [
         ['cat d/file; ls -lR', [], []],
@@ -109,7 +109,7 @@ export function describeCaptures({
       }
     });
 
-    test('contents that are asked for are those of changed files, up to a size; a backend may give fewer', async () => {
+    test('requested contents are those of changed files, up to a size; a backend may give fewer', async () => {
       await run(
         'printf old > same; printf 1 > one; printf 1 > twin; : > nothing; head -c 5000 /dev/zero > large',
       );
@@ -128,17 +128,17 @@ export function describeCaptures({
       expect(given(await capture())).toEqual([]);
     });
 
-    test('one that it is not compared with lists everything', async () => {
+    test('a capture since one that the backend does not know lists everything', async () => {
       await run('echo one > file');
       const first = await capture();
       expect(await capture({ since: randomUUID() })).toMatchObject({ isWhole: true, entries: 1 });
       await run('echo two > more');
-      // The first is forgotten by now, or not: a caller can use either answer.
+      // The backend may have forgotten the first capture: a caller can use either answer.
       const tree = replay([first, await capture({ since: first.captureId })]);
       expect([...tree.keys()].sort()).toEqual(['file', 'more']);
     });
 
-    test('it can be taken after the slot was released, and with the next slot', async () => {
+    test('a capture can be taken after the slot was released, and with the next slot', async () => {
       await run('echo one > file; mkdir d');
       const tree = [await capture()];
       await acquireAgain();
@@ -148,7 +148,7 @@ export function describeCaptures({
       expect(await read({ path: 'd/file' })).toEqual([['d/file', sha256('two\n')]]);
     });
 
-    test('what is left out is named, and is removed from what was captured before', async ({ skip }) => {
+    test('an omitted entry is named, and counts as removed if it was captured before', async ({ skip }) => {
       skip(ownKernel, FIFOS_STAY_INSIDE);
       await run(
         'mkfifo pipe; echo small > small; mkdir -p a/skip b; echo 1 > a/skip/in; echo 1 > b/x.o; echo 1 > b/x',
@@ -167,7 +167,7 @@ export function describeCaptures({
       expect([...replay([first, next]).keys()].sort()).toEqual(['a', 'b', 'b/x']);
     });
 
-    test('it ends at the most entries, and says so', async () => {
+    test('a capture stops at `maxEntries`, and says so', async () => {
       await run('mkdir d; for i in $(seq 20); do echo $i > d/$i; done');
       const first = await capture();
       const next = await capture({ since: first.captureId, limits: { maxEntries: 10 } });
@@ -182,7 +182,7 @@ export function describeCaptures({
       }
     });
 
-    test('an aborted one rejects, and the next one works', async () => {
+    test('an aborted capture rejects, and the next one works', async () => {
       await run('echo one > file');
       const gaveUp = new Error('gave up');
       await expect(capture({ signal: AbortSignal.abort(gaveUp) })).rejects.toThrow('gave up');

@@ -1,6 +1,6 @@
 /**
- * What every ToolBackend must show under limits. What it enforces, and for whom, it says itself (`stats`); a limit it
- * says it does not enforce is not tested, and its test says so.
+ * What every ToolBackend must show under limits. The backend reports what it enforces, and for whom (`stats`). If it reports
+ * that it does not enforce a limit, the test of that limit is skipped and gives the reason.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest';
@@ -10,12 +10,12 @@ import type { LimitName, LimitStatus, SandboxLimits } from '../limits.ts';
 
 const MB = 1024 * 1024;
 
-/** Those that the backend under test is made with. */
+/** The limits of the backend under test. */
 export const CONTRACT_LIMITS = {
   memoryBytes: 128 * MB,
   processes: 64,
   fileSizeBytes: 32 * MB,
-  /** More than is stored of a long output. */
+  /** More than a backend stores of a long output. */
   workspaceBytes: 80 * MB,
 } as const satisfies SandboxLimits;
 
@@ -57,7 +57,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
       return backend.stats().limits.find((each) => each.limit === limit);
     }
 
-    /** Skips the test where nothing enforces the limit, or not for what `per` names. */
+    /** Skips the test if nothing enforces the limit, or not per what `per` names. */
     function needs({ skip }: TestContext, limit: LimitName, per?: LimitStatus['per'][]): void {
       const status = statusOf(limit);
       if (status === undefined || status.by === 'nothing') skip(`${limit}: ${status?.description}`);
@@ -105,7 +105,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         expect(results.filter(({ metadata }) => metadata.failure === 'oom')).not.toEqual([]);
       });
 
-      test('a command that fails beside one that ran out of memory is not taken for it', async (context) => {
+      test('a command that fails beside one that ran out of memory does not get its failure', async (context) => {
         needs(context, 'memoryBytes', ['slot', 'container']);
         const results = await backend.executeBatch([
           [slot, 'bash', { command: `set -o pipefail; ${fillMemory(1024)}; code=$?; : > over; exit $code` }],
@@ -213,7 +213,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         expect(await call('write_file', { path: 'more', content: 'x' })).toMatchObject({ success: true });
       });
 
-      /** Neither of a command nor of a process in the background. */
+      /** Expects that the long output is stored neither of a command nor of a background process. */
       async function expectNoLongOutput(): Promise<void> {
         const printed = await bash('yes | head -c 2M');
         expect(printed.output).toContain('the whole output could not be kept: There is no room');
@@ -225,7 +225,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         expect((await bash('find . -name "*.log" | wc -l')).output).toBe('0\n');
       }
 
-      test('a command that ends before anybody looks is told as well', async (context) => {
+      test('a command that fills the disk and ends before a measurement also fails with `disk_full`', async (context) => {
         needs(context, 'workspaceBytes');
         const result = await bash(`${PART} > a; cp a b; cp a c; echo done`);
         expect(result).toMatchObject({ success: false, metadata: { failure: 'disk_full' } });
@@ -298,7 +298,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         expect(await bash('echo next')).toMatchObject({ success: true, output: 'next\n' });
       });
 
-      test('what fills the workspace is ended', async (context) => {
+      test('a process that fills the workspace is ended', async (context) => {
         needs(context, 'workspaceBytes');
         const end = await endOf('for i in $(seq 100000); do head -c 16M /dev/zero > part$i; done');
         expect(end.metadata.process).toMatchObject({ failure: 'disk_full' });

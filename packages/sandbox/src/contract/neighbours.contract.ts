@@ -77,7 +77,7 @@ export function describeNeighbours({ call, backend, slot, acquireAgain, when }: 
       const own = await run(slot(), `${listen} & until [ -e up ]; do sleep 0.05; done; ${reach}`, {
         timeout: 100,
       });
-      // The port too, but where a backend has no loopback.
+      // The slot reaches its own port, too, unless the backend has no loopback.
       expect(own.output).toMatch(new RegExp(`^(port\n)?(${name}\n){3}$`));
       await run(slot(), 'rm up');
       await run(slot(), `rm "$TMPDIR/${name}"; ${listen}`, { background: true });

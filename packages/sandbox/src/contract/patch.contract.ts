@@ -132,7 +132,7 @@ export function describePatch({ call, bash, slot, when }: ContractTools): void {
       ['a dangling link', 'ln -s /tmp/talaria-contract-patched target', 'target'],
       ['a FIFO', 'mkfifo target', 'target'],
       ['a directory', 'mkdir target', 'target'],
-      ['bytes that are no text', 'printf "root\\377\\n" > target', 'target'],
+      ['bytes that are not text', 'printf "root\\377\\n" > target', 'target'],
     ])('%s is not edited', async (_, prepare, path) => {
       expect((await bash(prepare)).success).toBe(true);
       const before = (await bash('ls -lA --time-style=+')).output;

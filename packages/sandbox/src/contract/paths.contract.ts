@@ -1,4 +1,4 @@
-/** The contract of every tool that takes a path: it stays in the workspace, whatever is there and whoever moves it. */
+/** The contract of every tool that takes a path: it stays in the workspace, even while commands swap what is at the path. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { ContractTools } from '../testing/contract-tools.ts';
 
 type PathCall = (path: string) => Promise<ExecutionResult>;
 
-/** What only the host has in a file. */
+/** Text that only a file of the host contains. */
 const HOST_TEXT = 'only the host has this';
 
 export function describePaths({ call, bash, backend, when, race }: ContractTools): void {
@@ -34,7 +34,7 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
   const calls = [...reads, ...writes];
 
   describe('paths', when('paths'), () => {
-    test('a path that leads out of the workspace, or is none, is refused by every tool', async () => {
+    test('every tool refuses an invalid path and one that leads out of the workspace', async () => {
       await bash('echo mine > own');
       const all: typeof calls = [
         ...calls,
@@ -76,7 +76,7 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
       ['a link into /proc', 'ln -s /proc/self/environ proc', 'proc'],
       ['a FIFO', 'mkfifo fifo', 'fifo'],
       ['a path through a file', 'echo mine > file', 'file/x'],
-      // The last two only where they can be made: with perl, and by an unisolated root.
+      // The last two need perl, and root without isolation; elsewhere others stand in for them.
       [
         'a socket',
         `LC_ALL=C perl -e 'socket(S, 1, 1, 0) && bind(S, pack("Sa*", 1, "socket")) or die $!' || mkfifo socket`,
@@ -126,7 +126,7 @@ export function describePaths({ call, bash, backend, when, race }: ContractTools
           const isolated = backend().stats().isolation.kind !== 'none';
           const raced = calls.filter(([name]) => isolated || !name.startsWith('search_files'));
           const succeeded = new Set<string>();
-          // Otherwise the tools never found the file at its path, and nothing was shown.
+          // Otherwise the tools never found the file at its path, and the test showed nothing.
           const isShown = () => ['read_file', 'write_file'].every((name) => succeeded.has(name));
           while (racing.lasts(isShown)) {
             await bash('echo mine > own');

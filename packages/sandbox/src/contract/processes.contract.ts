@@ -479,7 +479,7 @@ function processOf({ metadata, error }: ExecutionResult): ProcessDescription {
   return metadata.process as ProcessDescription;
 }
 
-/** What follows the line with the status, and notes in brackets. */
+/** The output after the status line and the notes in brackets. */
 function newOutput({ output }: ExecutionResult): string {
   const lines = output.split('\n').slice(1);
   while (/^\[(\d+ bytes came|all of its|it has not read|no new output)/.test(lines[0] ?? '')) lines.shift();

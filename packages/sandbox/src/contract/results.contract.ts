@@ -55,7 +55,7 @@ export function describeResults({ bash, when, slot, backend, sameEverywhere }: C
       'a command may kill every process it can see, and still gets an answer',
       sameEverywhere,
       async () => {
-        // Where only a container isolates commands, they see the server in it, and its slot ends with it.
+        // If only a container isolates commands, they see the server in it, and the slot ends with that server.
         if (['none', 'container'].includes(backend().stats().isolation.kind)) return;
         expect(await bash('sleep 60 & kill -KILL -1; kill -KILL $$')).toMatchObject({ success: false });
         expect(await bash('echo alive')).toMatchObject({ success: true });

@@ -204,7 +204,7 @@ export function describeStateful({
     test('the state lives as long as the workspace: over a release and a restart, not over a reset', async () => {
       await stateful('export KEPT=yes; cd /usr');
       await acquireAgain();
-      // Where only a container isolates commands, they could have written the state themselves: it ends with the container.
+      // If only a container isolates commands, they could have forged the state: so it ends with the container.
       const trusted = backend().stats().isolation.kind !== 'container';
       const kept = () => (trusted ? 'yes /usr\n' : ` ${slot().workspaceDir}\n`);
       expect(await outputOf('echo "$KEPT $PWD"')).toBe(kept());
@@ -233,7 +233,7 @@ export function describeStateful({
       expect(await outputOf('echo ran')).toBe(
         '[not all that the last stateful command left could be restored]\nran\n',
       );
-      // What it made itself is its own.
+      // Only the directory that the command itself made in place of its state is left.
       expect(await outputOf('ls -A "$TMPDIR" | wc -l')).toBe('1\n');
     });
 

@@ -15,7 +15,7 @@ const TIMEOUT_MAX_S = 5;
 /** Three in a lane, four for each way. */
 const FEW = 24;
 const IN_A_LANE = 3;
-/** With what the start of as many containers takes. */
+/** Includes the start of as many containers. */
 const LIMIT_MS = 300_000;
 const LOOK_MS = 50;
 
@@ -85,7 +85,7 @@ export function describeTimeouts(
         const wait = { command: 'touch go; sleep 0.5; ls' } as const;
         const after = await backend().executeBatch(slots.map((slot) => [slot, 'bash', wait]));
         expect(after.map(({ output }) => output)).toEqual(slots.map(() => 'go\n'));
-        // Otherwise nothing was shown: the commands must have been visible, and every way must have been tried.
+        // Otherwise the test showed nothing: the commands must have been visible, and every way must have been tried.
         expect(seen).toBeGreaterThan(0);
         expect([...up].sort()).toEqual(HOLDS.map((_, index) => index));
       });
@@ -93,7 +93,7 @@ export function describeTimeouts(
   });
 }
 
-/** The most processes there are at a time until the call is answered. */
+/** The largest number of processes at any one time until the call is answered. */
 async function mostUntil(answer: Promise<unknown>, seconds: string): Promise<number> {
   let answered = false;
   const end = () => {

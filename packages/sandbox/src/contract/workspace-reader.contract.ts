@@ -19,7 +19,7 @@ import type {
 import { FORMATS, unpackArchive } from '../testing/unpack-archive.ts';
 
 const MEGABYTE = 1_000_000;
-/** What only the host has in a file. */
+/** Text that only a file of the host contains. */
 const HOST_FILE = '/etc/passwd';
 
 /** Files that a test makes and reads. Each test begins without any. */
@@ -29,7 +29,7 @@ export interface ReadFiles {
   reader(): Promise<WorkspaceReader>;
   /** The directory as commands see it. */
   workspaceDir(): string;
-  /** Options of the tests that show nothing of the way to the files. */
+  /** Options of the tests that do not depend on the way to the files. */
   sameEverywhere?: TestOptions;
   /** Whether FIFOs, sockets and devices are among the files. */
   hasSpecialFiles: boolean;
@@ -90,7 +90,7 @@ export function describeWorkspaceReader(files: ReadFiles): void {
       }
     });
 
-    test('whoever reads a stream may overwrite and free what it got', async () => {
+    test('the reader of a stream may overwrite and free its chunks', async () => {
       await run('head -c 1000000 /dev/zero | tr "\\0" a > large; printf b > small');
       for (let round = 0; round < 2; round++) {
         for (const [path, expected] of [
@@ -269,26 +269,22 @@ export function describeWorkspaceReader(files: ReadFiles): void {
       }
     }
 
-    test('a path through a link is refused by every call', async () => {
+    test('every call refuses a path through a link', async () => {
       await run('ln -s /etc link');
       await expectRefused('link/passwd');
     });
 
-    test(
-      'a link is refused by every call, wherever it leads, and so is a path through one',
-      sameEverywhere,
-      async () => {
-        await run(
-          `echo x > file; mkdir d; echo x > d/file; ln -s ${HOST_FILE} host; ln -s file beside; ln -s /etc directory;` +
-            'ln -s d near; ln -s /etc d/further; ln -s nowhere dangling; ln -s itself itself; ln -s /proc/self/environ proc',
-        );
-        await expectRefused('host', 'beside', 'directory', 'near', 'dangling', 'itself', 'proc');
-        await expectRefused('directory/passwd', 'near/file', 'd/further/passwd');
-      },
-    );
+    test('every call refuses a link, wherever it leads, and a path through one', sameEverywhere, async () => {
+      await run(
+        `echo x > file; mkdir d; echo x > d/file; ln -s ${HOST_FILE} host; ln -s file beside; ln -s /etc directory;` +
+          'ln -s d near; ln -s /etc d/further; ln -s nowhere dangling; ln -s itself itself; ln -s /proc/self/environ proc',
+      );
+      await expectRefused('host', 'beside', 'directory', 'near', 'dangling', 'itself', 'proc');
+      await expectRefused('directory/passwd', 'near/file', 'd/further/passwd');
+    });
 
     test(
-      'a path that leads out of the workspace, or is none, is refused by every call',
+      'every call refuses an invalid path and one that leads out of the workspace',
       sameEverywhere,
       async () => {
         await run('mkdir a; echo x > file');
@@ -297,7 +293,7 @@ export function describeWorkspaceReader(files: ReadFiles): void {
       },
     );
 
-    test.runIf(hasSpecialFiles)('a FIFO is refused by every call', sameEverywhere, async () => {
+    test.runIf(hasSpecialFiles)('every call refuses a FIFO', sameEverywhere, async () => {
       await run('mkfifo pipe');
       await expectRefused('pipe');
     });

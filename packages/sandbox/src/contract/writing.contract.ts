@@ -91,7 +91,7 @@ export function describeWriting({
       await run('[ ! -e file ]');
     });
 
-    test('of many writers that must find nothing, one writes', async () => {
+    test('one of many writers that require an absent file succeeds', async () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 10 }, (_, i) => write('lock', `writer ${i}`, { ifNoneMatch: '*' })),
       );
@@ -138,7 +138,7 @@ export function describeWriting({
       }
     });
 
-    test('a content that fails, is too long or is given up leaves nothing', async () => {
+    test('content that fails, is too long or is aborted leaves nothing', async () => {
       await run('echo old > file');
       async function* broken() {
         yield Buffer.from('begun');

@@ -1,4 +1,4 @@
-/** What a daemon must be before our containers are started on it. Each refusal says what to change. */
+/** Checks a daemon before we start containers on it. Each refusal says what to change. */
 import { SandboxError } from '../errors.ts';
 import type { DaemonInfo, DockerApi } from './docker-api.ts';
 

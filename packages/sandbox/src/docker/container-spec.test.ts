@@ -28,7 +28,7 @@ function specOf(changes: Partial<ContainerPlan> = {}): Spec {
 
 const optionsOf = (changes: Partial<ContainerPlan>) => specOf(changes).HostConfig.SecurityOpt;
 
-test('the limits are those given, with what the server inside needs beyond them', () => {
+test('the limits are the given ones, plus what the server inside needs', () => {
   const { HostConfig } = specOf();
   expect(HostConfig).toMatchObject({
     Memory: 640 * MB,
@@ -39,7 +39,7 @@ test('the limits are those given, with what the server inside needs beyond them'
   expect(specOf({ daemon: { NCPU: 1 } }).HostConfig.NanoCpus).toBe(1e9);
 });
 
-test('a runtime is named, and where it has a kernel of its own, that one counts processes', () => {
+test('a runtime is named, and its own kernel, if it has one, counts the processes', () => {
   expect(specOf().HostConfig).not.toHaveProperty('Runtime');
   const { HostConfig } = specOf({ runtime: { name: 'runsc', ownKernel: true } });
   expect(HostConfig).toMatchObject({
@@ -48,7 +48,7 @@ test('a runtime is named, and where it has a kernel of its own, that one counts 
     Ulimits: expect.arrayContaining([{ Name: 'nproc', Soft: 464, Hard: 464 }]),
   });
   expect(HostConfig.PidsLimit).toBeGreaterThan(2 * 464);
-  // On the kernel of the machine it would count the processes of all containers together.
+  // On the kernel of the machine this limit would count the processes of all containers together.
   const names = (specOf().HostConfig.Ulimits as { Name: string }[]).map(({ Name }) => Name);
   expect(names).not.toContain('nproc');
 });
@@ -68,7 +68,7 @@ test('only the program and its own directories are mounted, and only those can b
   ]);
 });
 
-test('the network is none, or the one of the daemon', () => {
+test("the network is none, or the daemon's default", () => {
   expect(specOf().HostConfig.NetworkMode).toBe('none');
   expect(specOf({ allowNetwork: true }).HostConfig.NetworkMode).toBe('default');
 });
@@ -86,7 +86,7 @@ test("a container whose slots are kept apart inside has our profile, any other D
   expect(plain).not.toHaveProperty('MaskedPaths');
 });
 
-test('what a daemon has switched on is given up only where it stands in the way', () => {
+test("a daemon's AppArmor, SELinux and user namespaces are disabled only if they are in the way", () => {
   const apparmor = { NCPU: 1, SecurityOptions: ['name=apparmor', 'name=seccomp,profile=default'] };
   expect(optionsOf({ daemon: apparmor })).toContain('apparmor=unconfined');
   expect(optionsOf({ daemon: apparmor, nested: false })).not.toContain('apparmor=unconfined');

@@ -22,7 +22,7 @@ import type { DaemonInfo } from './docker-api.ts';
 import { kernelMemory, processOptions, type Runtime } from './runtime.ts';
 import { seccompProfile } from './seccomp-profile.ts';
 
-/** Where a container finds what is mounted into it. */
+/** The paths of the mounts in a container. */
 export const INSIDE = {
   node: '/talaria/node',
   package: '/talaria/sandbox',

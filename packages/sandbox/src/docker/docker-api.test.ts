@@ -51,7 +51,7 @@ describe('the version', () => {
     expect(requests).toEqual(['GET /version', `GET ${path}`, `GET ${path}`]);
   });
 
-  test('of one that is too old is refused, with the one that is needed', async () => {
+  test('of a daemon that is too old is refused, and the error names the required one', async () => {
     const api = await play({ ApiVersion: '1.9', MinAPIVersion: '1.1' });
     await expect(api.info()).rejects.toMatchObject({
       code: 'backend_down',
@@ -96,7 +96,7 @@ describe('answers', () => {
     ]);
   });
 
-  test('a caller that gives up is not answered', async () => {
+  test('an aborted call rejects', async () => {
     const api = await play(VERSION, () => {});
     const signal = AbortSignal.timeout(50);
     await expect(api.waitForExit('x', signal)).rejects.toMatchObject({ name: 'AbortError' });

@@ -111,7 +111,7 @@ export class DockerApi {
       const ended = this.#json<{ StatusCode: number }>('POST', `/containers/${id}/wait`, {
         ...{ query: { condition: 'removed' }, timeoutMs: SLOW_MS, onAnswer },
       });
-      // Whoever asks after its end is told that there is no such container.
+      // Ask before the start: after its end, the daemon says that there is no such container.
       await Promise.race([waiting, ended]);
       await Promise.all([this.startContainer(id), ended]);
       return (await ended).StatusCode;
@@ -127,7 +127,7 @@ export class DockerApi {
     for (;;) {
       const answer = await this.#versioned('DELETE', `/containers/${id}`, options);
       if (answer.status === 404) return;
-      // Somebody else is removing it: the next answer is that it is gone.
+      // Another caller is removing it: the next answer is that it is gone.
       if (answer.status !== 409) return accept(answer);
       await this.#versioned('POST', `/containers/${id}/wait`, {
         query: { condition: 'removed' },

@@ -31,7 +31,7 @@ export class DockerBackend extends ContainerBackend {
   constructor({ image, dockerHost = DEFAULT_DOCKER_HOST, runtime, ...options }: DockerBackendOptions) {
     const driver = new DockerDriver(new DockerApi(dockerHost), { image, runtime });
     const { limits = DEFAULT_LIMITS, preferredLimits } = options;
-    // Whoever names a runtime wants a stronger wall: one that does not hold commands to their limits is refused.
+    // An operator who names a runtime wants stronger isolation: one that does not enforce limits is refused.
     const held = runtime === undefined ? limits : { ...preferredLimits, ...limits };
     super(driver, { ...options, limits: held });
   }

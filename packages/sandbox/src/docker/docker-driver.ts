@@ -25,7 +25,7 @@ const BY_CONTAINER = {
 } as const satisfies Partial<Record<LimitName, keyof DaemonInfo>>;
 const NO_GROUP = 'Docker says that this kernel has no control group for it; see docker info';
 
-/** Docker's own, about which its daemon tells all there is to know. Any other is tried out. */
+/** Docker's own runtimes: its daemon reports what they enforce. Any other is tried out. */
 const KNOWN_RUNTIMES = ['runc', 'io.containerd.runc.v2'];
 
 type Prepared = Pick<ContainerPlan, 'daemon' | 'runtime'>;
@@ -66,7 +66,7 @@ export class DockerDriver implements ContainerDriver {
     if (!this.#prepared) throw new Error('the driver is not prepared');
     const { owner: user } = this.workspaces;
     const spec = containerSpec({ ...request, ...this.#prepared, image: this.#image, user });
-    // Not aborted half-way: the daemon might continue, and nobody would know of the container.
+    // Not aborted: the daemon might continue and leave a container that we do not know.
     const id = await this.#api.createContainer(request.name, spec);
     signal.throwIfAborted();
     await this.#api.startContainer(id, signal);
@@ -84,7 +84,7 @@ export class DockerDriver implements ContainerDriver {
   async examine(name: string): Promise<Examined> {
     const { OOMKilled, ExitCode } = await this.#api.inspectContainer(name);
     const printed = await this.#api.containerLog(name).catch(() => '');
-    // A kernel of its own ends as a whole; on that of the machine a command may have been ended long before the container.
+    // Out of memory, a kernel of its own ends as a whole. On the machine's kernel it may have ended a command long before.
     const lastKilled = this.#prepared?.runtime.ownKernel || ExitCode === SERVER_KILLED;
     return { outOfMemory: OOMKilled && lastKilled, printed };
   }

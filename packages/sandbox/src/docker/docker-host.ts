@@ -1,4 +1,4 @@
-/** Where Docker's daemon listens, according to `DOCKER_HOST`. */
+/** The address of Docker's daemon, according to `DOCKER_HOST`. */
 import type { RequestOptions } from 'node:http';
 import { SandboxError } from '../errors.ts';
 

@@ -19,7 +19,7 @@ const RUNTIMES = {
   [GVISOR.noGroups]: { path, runtimeArgs: ['--host-uds=all', '--ignore-cgroups'] },
 };
 
-/** What another kernel may answer differently. The rest is shown by other backends, or is the work of the server outside. */
+/** The parts in which another kernel may answer differently. Other backends show the rest, or the server outside does it. */
 const PARTS_OF_KERNEL = [
   'results',
   'environment',
@@ -28,7 +28,7 @@ const PARTS_OF_KERNEL = [
   'stateful commands',
   'lifecycle',
 ] as const;
-/** They look for processes on the machine, where gVisor's do not show, or take 50 slots, which would be 50 containers. */
+/** These parts look for processes on the machine, where gVisor's do not show, or take 50 slots, which would be 50 containers. */
 const PARTS_OF_MACHINE = ['timeouts', 'neighbours', 'batches'] as const;
 
 // Starting and ending containers is the work of other processes, which may have to wait for a processor.

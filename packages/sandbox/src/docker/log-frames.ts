@@ -1,5 +1,5 @@
 /**
- * What a container printed, as readable text. Docker sends it in blocks: one byte for the stream, three empty, four for
+ * The output of a container, as readable text. Docker sends it in blocks: one byte for the stream, three empty, four for
  * the length, then that many bytes.
  */
 const HEADER_BYTES = 8;

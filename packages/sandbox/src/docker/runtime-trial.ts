@@ -1,6 +1,6 @@
 /**
- * Finds out what a runtime does, by containers of its own that run into limits. What it is called says nothing: gVisor
- * holds commands to memory and processor time, unless it is told to leave control groups alone.
+ * Finds out what a runtime enforces, by containers of its own that run into limits. The name of a runtime does not tell: gVisor
+ * limits memory and processor time, unless its configuration ignores control groups.
  *
  * A container answers with its exit code, and the daemon removes it at its end. So nothing is left, whatever happens to this
  * process meanwhile.
@@ -53,7 +53,7 @@ export interface Trial {
   api: DockerApi;
   image: string;
   user: Owner;
-  /** Undefined is the daemon's default. */
+  /** Undefined means the daemon's default. */
   runtime: string | undefined;
 }
 
@@ -77,11 +77,11 @@ function holds(exitCode: number, expected: readonly number[], why: string): true
   if (exitCode === EXIT.no) return why;
   throw new SandboxError(
     'container_failed',
-    `A first container, which was to show whether limits hold, ended with the code ${exitCode}.`,
+    `A first container, which tests whether limits hold, ended with the unexpected code ${exitCode}.`,
   );
 }
 
-/** In a container like those of slots, as far as it matters here. */
+/** Runs a command in a container like those of slots, as far as it matters here. */
 function run({ api, image, user, runtime }: Trial, command: string[], limits: object): Promise<number> {
   return api.runContainer(`talaria-trial-${randomUUID()}`, {
     Image: image,

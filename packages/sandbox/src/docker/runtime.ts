@@ -1,10 +1,10 @@
 /**
- * What runs the containers of a daemon. Docker's own runtime leaves commands to the kernel of the machine, whose control
+ * The runtime that runs the containers of a daemon. Docker's own leaves commands to the kernel of the machine, whose control
  * groups count their processes. A runtime may also bring a kernel of its own (gVisor, Kata). The machine then sees only that
  * kernel's threads, so the kernel inside has to count, for the one user that a container of ours has.
  */
 export interface Runtime {
-  /** As the daemon calls it; undefined is the daemon's default. */
+  /** The daemon's name for it; undefined means the daemon's default. */
   name: string | undefined;
   /** Whether a container has a kernel of its own. */
   ownKernel: boolean;
@@ -27,7 +27,7 @@ interface ProcessOptions {
 /** The Docker options that limit a container to this many processes and threads. */
 export function processOptions(processes: number | undefined, { ownKernel }: Runtime): ProcessOptions {
   if (processes === undefined) return { Ulimits: [] };
-  // On the kernel of the machine an rlimit would count the processes of the user in all containers together.
+  // On the kernel of the machine an rlimit would count the user's processes in all containers together.
   if (!ownKernel) return { PidsLimit: processes, Ulimits: [] };
   return {
     PidsLimit: processes * THREADS_PER_PROCESS + KERNEL_THREADS,

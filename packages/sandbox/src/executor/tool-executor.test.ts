@@ -65,7 +65,7 @@ const waitForGo = 'until [ -e go ]; do sleep 0.02; done; echo gone';
 const never = (signal: AbortSignal | undefined) =>
   new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 
-test('a backend that fails altogether gives a result as well', async () => {
+test('a backend that rejects a whole batch still gives each call a result', async () => {
   backend.beforeExecute = () => {
     throw new Error('no descriptors left');
   };
@@ -86,7 +86,7 @@ describe('trajectories', () => {
     expect(backend.acquired).toEqual(['a', 'b']);
   });
 
-  test('one that was released finds its workspace again, unless that was reset', async () => {
+  test('a released one finds its workspace again, unless that was reset', async () => {
     await write('a', 'note', 'kept\n');
     await executor.release('a');
     expect((await bash('a', 'cat note')).output).toBe('kept\n');
@@ -97,7 +97,7 @@ describe('trajectories', () => {
     await executor.release('never seen');
   });
 
-  test('one that is used while it is released is acquired again after that', async () => {
+  test('one that is used during its release is acquired again afterwards', async () => {
     await write('a', 'note', 'x');
     const releasing = executor.release('a', { resetWorkspace: true });
     expect(await bash('a', 'ls -A; echo listed')).toMatchObject({ success: true, output: 'listed\n' });
@@ -162,7 +162,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('wait for no other, whether its timeout is longer or the same', async () => {
+  test('do not wait for each other, whether their timeouts differ or not', async () => {
     const slow = [bash('a', waitForGo, { timeoutS: 25 }), bash('b', waitForGo, { timeoutS: 5 })];
     const quick = await Promise.all([
       bash('a', 'echo quick', { timeoutS: 5 }),
@@ -210,7 +210,7 @@ describe('calls', () => {
     expect(backend.acquired).toEqual(['a']);
   });
 
-  test('that are all aborted give up the slot too, and the next call gets one', async () => {
+  test('give up the slot when all of them are aborted, and the next call gets one', async () => {
     backend.beforeAcquire = never;
     const signal = AbortSignal.timeout(10);
     const results = await Promise.all([bash('a', 'ls', { signal }), bash('a', 'ls', { signal })]);
@@ -219,7 +219,7 @@ describe('calls', () => {
     expect(await bash('a', 'echo next')).toMatchObject({ success: true, output: 'next\n' });
   });
 
-  test('whose slot is gone are not run again; the next gets a new slot with the same workspace', async () => {
+  test('whose slot is gone are not repeated; the next call gets a new slot with the same workspace', async () => {
     const first = await bash('a', 'echo one >> log');
     await backend.release({ slotId: first.slotId } as Slot);
     const lost = await Promise.all([bash('a', 'echo two >> log'), bash('a', 'echo two >> log')]);

@@ -35,7 +35,7 @@ export interface ExecuteCallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Whoever created the backend starts and stops it. */
+/** The creator of the backend starts and stops it. */
 export class ToolExecutor {
   readonly #slots: TrajectorySlots;
   readonly #batcher: CallBatcher;

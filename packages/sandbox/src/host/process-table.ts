@@ -1,5 +1,5 @@
 /**
- * What /proc says about processes. Every answer may be outdated when it arrives; callers check again.
+ * Reads /proc about processes. Every answer may be outdated when it arrives; callers check again.
  *
  * The reads are synchronous: /proc is memory, and a read takes some ten microseconds. Through the thread pool, reading
  * all processes costs ten times as much and competes with everything else's reads and writes.

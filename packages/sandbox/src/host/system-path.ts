@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where commands find programs. Fixed, so that the server's own PATH reveals nothing to a command. */
+/** The PATH of commands. Fixed, so that the server's own PATH reveals nothing to a command. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export async function findProgram(name: string): Promise<string | undefined> {

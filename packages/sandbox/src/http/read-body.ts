@@ -1,4 +1,4 @@
-/** Reads the whole body of an answer that somebody else sends, up to a size. */
+/** Reads the whole body of an answer from a foreign server, up to a size. */
 import type { IncomingMessage } from 'node:http';
 
 export async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {

@@ -44,7 +44,7 @@ test('a program that fails is an error with what Kubernetes and the program said
   await expect(failed).rejects.toThrow(`the relay failed, because ${message}: no such socket`);
 });
 
-test('a status that is not JSON is passed on in its own words', async () => {
+test('a status that is not JSON is reported unchanged', async () => {
   const { stream, kubelet } = exec();
   const failed = text(stream);
   kubelet.write(on(3, 'container not found'));

@@ -1,6 +1,6 @@
 /**
- * What the `exec` of a pod says over its WebSocket: every message begins with the number of its channel. The fifth version of the
- * protocol can end the input alone; before Kubernetes 1.30 there is only the fourth, with which closing the WebSocket does.
+ * The messages of a pod's `exec` over its WebSocket. Each begins with the number of its channel. The fifth version of the
+ * protocol can end the input alone. Before Kubernetes 1.30 there is only the fourth: there closing the WebSocket ends the input.
  */
 import type { ExecCodec, ExecOutput } from '../containers/relay/exec-stream.ts';
 

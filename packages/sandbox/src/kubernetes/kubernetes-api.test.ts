@@ -1,4 +1,4 @@
-/** What an API server says in bad moments, and what is made of it. */
+/** How the client handles the answers of an API server in trouble. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ test.each([
   expect(api.asked).toEqual(Array(3).fill(`POST ${PODS}`));
 });
 
-test('an API server that wants a pause longer than the call may take is not waited for', async () => {
+test('a call fails at once if the API server wants a longer pause than the call may take', async () => {
   await using api = await standIn((_request, response) =>
     say(response, 429, { message: 'too many requests' }, { 'retry-after': '600' }),
   );
@@ -81,8 +81,8 @@ test.concurrent.each<[string, Answering]>([
     },
   ],
   ['ends at once', (_request, response) => void response.end()],
-  ['says what nobody knows', (_request, response) => say(response, 200, { type: 'BOOKMARK', object: {} })],
-])('a watch that %s is followed by another look, after a pause', async (_, watch) => {
+  ['sends an unknown event', (_request, response) => say(response, 200, { type: 'BOOKMARK', object: {} })],
+])('a watch that %s is followed by another list call, after a pause', async (_, watch) => {
   let looks = 0;
   await using api = await standIn((request, response, attempt) => {
     if (api.asked[attempt]?.endsWith('?watch')) return watch(request, response, attempt);
@@ -95,7 +95,7 @@ test.concurrent.each<[string, Answering]>([
   expect(performance.now() - began).toBeGreaterThan(900);
 });
 
-test('a watch that is refused, or says nonsense, is an error', async () => {
+test('a refused or invalid watch is an error', async () => {
   await using api = await standIn((_request, response, attempt) => {
     if (!api.asked[attempt]?.endsWith('?watch')) say(response, 200, LIST);
     else if (attempt === 1)
@@ -107,7 +107,7 @@ test('a watch that is refused, or says nonsense, is an error', async () => {
   await expect(client.untilPod(NAME, gone, NEVER)).rejects.toMatchObject({ code: 'backend_down' });
 });
 
-test('whoever stops waiting for a pod hears his own reason', async () => {
+test("an aborted wait rejects with the caller's reason", async () => {
   await using api = await standIn((_request, response) => say(response, 200, LIST));
   const stop = new AbortController();
   const waiting = new KubernetesApi(api.access).untilPod(NAME, gone, stop.signal);
@@ -117,7 +117,7 @@ test('whoever stops waiting for a pod hears his own reason', async () => {
   await expect(waiting).rejects.toBe(reason);
 });
 
-test('a pod that does not run in time is told with what it waits for', async () => {
+test('the error for a pod that does not run in time names what the pod waits for', async () => {
   const status = {
     phase: 'Pending',
     containerStatuses: [{ state: { waiting: { reason: 'ContainerCreating' } } }],
@@ -139,7 +139,7 @@ test('a pod that does not run in time is told with what it waits for', async () 
   });
 });
 
-test('a certificate that is not trusted, and one that is none, are told as that', async () => {
+test('the error says whether a certificate is not trusted or invalid', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'talaria-kubernetes-tls-'));
   try {
     const { ca, cert, key } = await makeCertificates(dir);
@@ -159,11 +159,11 @@ test('a certificate that is not trusted, and one that is none, are told as that'
     );
     expect(await failure({ ca: authority })).toContain('not trusted (ERR_TLS_CERT_ALTNAME_INVALID)');
     expect(await failure({ ca: 'nonsense', cert: 'nonsense' })).toMatch(
-      /by TLS \(ERR_OSSL_.*check the server's address/,
+      /over TLS \(ERR_OSSL_.*check the server's address/,
     );
     await using plain = await standIn((_request, response) => say(response, 200, LIST));
     const asTls = plain.access.server.replace('http:', 'https:');
-    expect(await failure({}, asTls)).toContain('cannot be talked to by TLS');
+    expect(await failure({}, asTls)).toContain('cannot be reached over TLS');
   } finally {
     await rm(dir, { recursive: true });
   }

@@ -13,7 +13,7 @@ import type { ApiStatus, NetworkPolicy, Pod, PodList } from './kubernetes-types.
 /** How long the API server keeps a watch open, and how much longer its answer may take. */
 const WATCH_S = 30;
 const LATE_MS = 20_000;
-/** Between two looks, where watches break off at once: whoever is in between may not let them through. */
+/** Pause between polls when watches end at once; a proxy may block them. */
 const LOOK_EVERY_MS = 500;
 const GONE = 410;
 
@@ -30,7 +30,7 @@ export class KubernetesApi {
   readonly #access: ClusterAccess;
   readonly #http: KubernetesHttp;
 
-  /** `namespace` is that of the access where none is given. */
+  /** `namespace` is that of the access by default. */
   constructor(access: ClusterAccess, namespace?: string) {
     this.#access = access;
     this.namespace = namespace ?? access.namespace ?? 'default';
@@ -41,7 +41,7 @@ export class KubernetesApi {
     return this.#access.server;
   }
 
-  /** Whether pods are where whoever asks is at home: for a server in a pod, its own namespace. */
+  /** Whether pods run in the caller's own namespace. */
   get atHome(): boolean {
     return this.namespace === this.#access.namespace;
   }
@@ -60,7 +60,7 @@ export class KubernetesApi {
     return this.#http.json('GET', this.#pods(), { query, signal });
   }
 
-  /** Looks again whenever it has changed, until `done` has an answer. `done` is given undefined where there is no such pod. */
+  /** Calls `done` with the pod after each change, until it returns a result. It gets undefined if the pod does not exist. */
   async untilPod<T>(
     name: string,
     done: (pod: Pod | undefined) => T | undefined,
@@ -79,7 +79,7 @@ export class KubernetesApi {
     }
   }
 
-  /** Resolves when the API server has taken it: the pod may still be ending. */
+  /** Resolves when the API server has accepted the request: the pod may still be ending. */
   async deletePod(name: string, { graceS }: { graceS: number }): Promise<void> {
     const query = { gracePeriodSeconds: String(graceS) };
     const answer = await this.#http.call('DELETE', `${this.#pods()}/${name}`, { query });
@@ -91,7 +91,7 @@ export class KubernetesApi {
     return (await this.#http.json<{ items: NetworkPolicy[] }>('GET', path)).items;
   }
 
-  /** Whether whoever asks has it, in this namespace. */
+  /** Whether the caller has this right in this namespace. */
   async may({ verb, group, resource, subresource }: Right): Promise<boolean> {
     const attributes = { namespace: this.namespace, verb, group, resource, subresource };
     const { status } = await this.#http.json<{ status?: { allowed?: boolean } }>(
@@ -133,7 +133,7 @@ export class KubernetesApi {
     }
   }
 
-  /** Ends when the API server ends it, or when it breaks off; then there may be more to see. */
+  /** Ends when the API server ends the watch, or when it breaks off; then the caller looks again. */
   async *#changes(
     name: string,
     resourceVersion: string,
@@ -155,7 +155,7 @@ export class KubernetesApi {
         else if (type === 'ADDED' || type === 'MODIFIED') yield object;
       }
     } catch (error) {
-      // API servers are replaced, and load balancers give up on what is quiet: the next look tells whether more is wrong.
+      // API servers are replaced, and load balancers close quiet connections. The next call shows whether more is wrong.
       if (error === incoming.errored && !signal.aborted) return;
       throw this.#http.explain(error as NodeJS.ErrnoException, signal, limit);
     } finally {

@@ -15,8 +15,8 @@ const reason = await whyNoCluster();
 const title = reason === undefined ? 'kubernetes' : `kubernetes (missing: ${reason})`;
 
 /**
- * What a pod of its own decides for a slot. The program in the pod does the rest, which other backends show. Each test waits for a
- * new pod, and some for a dozen, so the whole contract takes too long for every run.
+ * The parts that depend on a pod of its own for each slot. The program in the pod does the rest, which other backends show. Each
+ * test waits for a new pod, and some for a dozen, so the whole contract takes too long for every run.
  */
 const PARTS_OF_PODS = ['environment', 'ending', 'lifecycle'] as const;
 

@@ -26,7 +26,7 @@ const READY_WITHIN_MS = 60_000;
 /** The server inside has nothing to save. */
 const GRACE_S = 1;
 const ENDED_WITHIN_MS = 20_000;
-/** A kubelet tells of an end up to a second or two after it, and later on a busy node. One that is gone never does. */
+/** A kubelet reports the end of a pod within two seconds, later if busy; a lost one never does. */
 const END_KNOWN_WITHIN_MS = 8_000;
 
 const NO_NESTING = 'the seccomp profile of its container runtime forbids namespaces in a pod';
@@ -38,7 +38,7 @@ export interface KubernetesDriverOptions {
   allowNetwork: boolean;
   /** How long a pod may take until its server runs; several minutes by default. */
   runningWithinMs?: number | undefined;
-  /** Connects at the first call: what is wrong with a kubeconfig is an error of `prepare`. */
+  /** Connects at the first call, so `prepare` reports a bad kubeconfig. */
   connect(): Promise<KubernetesApi>;
 }
 
@@ -61,7 +61,7 @@ export class KubernetesDriver implements ContainerDriver {
   }
 
   async prepare(): Promise<DriverLimits> {
-    // Read again at each start: whoever has fixed a kubeconfig starts again.
+    // Read the kubeconfig again at each start: the operator may have fixed it.
     this.#connected = undefined;
     const api = await this.#api();
     await requireRights(api, { network: this.#options.allowNetwork });
@@ -72,7 +72,7 @@ export class KubernetesDriver implements ContainerDriver {
 
   async start(request: ContainerRequest, signal: AbortSignal): Promise<string> {
     const api = await this.#api();
-    // Not aborted half-way: the API server might continue, and nobody would know of the pod.
+    // Not aborted: the API server might continue and leave a pod that we do not know.
     await api.createPod(podSpec(this.#options.settings, request, this.#owner));
     const { runningWithinMs = RUNNING_WITHIN_MS } = this.#options;
     const limit = AbortSignal.timeout(runningWithinMs);
@@ -122,7 +122,7 @@ export class KubernetesDriver implements ContainerDriver {
     });
   }
 
-  /** If its node does not say that it has ended, the pod is deleted all the same: it ends by itself when it hears nothing more. */
+  /** Deletes the pod even if its node does not report the end: without its owner the pod ends by itself. */
   async remove(name: string): Promise<void> {
     const api = await this.#api();
     await api.deletePod(name, { graceS: GRACE_S });
@@ -140,7 +140,7 @@ export class KubernetesDriver implements ContainerDriver {
     return this.#connected;
   }
 
-  /** Where this server is a pod in the same namespace itself: an owner elsewhere would not count. */
+  /** The pod of this server, if it is in the same namespace: Kubernetes ignores an owner in another one. */
   async #ownPod(api: KubernetesApi): Promise<Pod | undefined> {
     if (!process.env.KUBERNETES_SERVICE_HOST || !api.atHome) return undefined;
     const name = process.env.POD_NAME || hostname();

@@ -15,7 +15,7 @@ import { KubernetesRefusal } from './kubernetes-refusal.ts';
 
 const QUICK_MS = 20_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Where the API server does not say how long; a part of it is chance, so that those who disturbed each other do not meet again. */
+/** The pause if the API server names none. A part of it is random, so that conflicting callers do not retry at once. */
 const RETRY_AFTER_MS = 100;
 const RETRIED = [401, 409, 429];
 
@@ -33,7 +33,7 @@ export interface Answer {
   body: Buffer;
 }
 
-/** An answer of which the body has not been read; `limit` ends its reading, too. */
+/** An answer with an unread body; `limit` also ends the reading. */
 interface Opened {
   incoming: IncomingMessage;
   limit: AbortSignal;
@@ -69,7 +69,7 @@ export class KubernetesHttp {
     });
   }
 
-  /** For an answer that is read as it comes. */
+  /** For an answer that the caller reads as it comes. */
   async open(method: string, path: string, options: CallOptions = {}): Promise<Opened> {
     const { signal, withinMs = QUICK_MS } = options;
     const limit = AbortSignal.timeout(withinMs);
@@ -91,7 +91,7 @@ export class KubernetesHttp {
     }
   }
 
-  /** How to ask, for whoever sends it; `renewed` wants credentials that were not used yet. */
+  /** The options of a request, for any HTTP client; `renewed` asks for credentials that were not used yet. */
   async request(method: string, path: string, query: Query = {}, renewed = false): Promise<RequestOptions> {
     const { token, tls } = await this.#access.credentials({ renewed });
     const { hostname, port, pathname } = this.#url;
@@ -142,7 +142,7 @@ function describeTlsFailure({ code = '', message }: NodeJS.ErrnoException): stri
   if (/CERT|SIGNATURE|ALTNAME/.test(code))
     return `has a certificate that is not trusted (${code}): check the certificate authority and the server name of the cluster.`;
   if (/^ERR_(SSL|OSSL)|^EPROTO$/.test(code) || /wrong version number/.test(message))
-    return `cannot be talked to by TLS (${code || message}): check the server's address and the certificates.`;
+    return `cannot be reached over TLS (${code || message}): check the server's address and the certificates.`;
   return undefined;
 }
 
@@ -152,7 +152,7 @@ function pauseOf({ statusCode, headers }: IncomingMessage): number {
   return Number.isFinite(seconds) ? seconds * 1_000 : RETRY_AFTER_MS * (0.5 + Math.random());
 }
 
-/** Nothing that is created here exists already: the conflict is about what others changed meanwhile. */
+/** Whether the conflict comes from a change by others meanwhile, and not from an object that exists already. */
 function disturbed({ body }: Answer): boolean {
   return body.includes('the object has been modified');
 }

@@ -30,7 +30,7 @@ function judge(status: number, said: string): { code: SandboxErrorCode; fix: str
       code: 'slot_unavailable',
       fix: ' Raise the quota, reserve less, or lower TALARIA_MAX_CONTAINERS.',
     };
-  // An admission controller: the pod is not as the cluster wants it.
+  // From an admission controller: the cluster does not allow a pod like this.
   if (status === 403 || status === 422 || status === 400) return { code: 'container_failed', fix: '' };
   return { code: 'backend_down', fix: '' };
 }
@@ -39,7 +39,7 @@ function messageOf(body: string): string {
   try {
     return (JSON.parse(body) as ApiStatus).message ?? body.trim();
   } catch {
-    // A proxy before it, perhaps.
+    // Perhaps from a proxy in front of the API server.
     return body.trim().slice(0, 500);
   }
 }

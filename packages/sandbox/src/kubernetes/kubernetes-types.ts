@@ -11,7 +11,7 @@ export interface Pod {
 }
 
 export interface PodStatus {
-  /** `Pending`, `Running`, and then for good `Succeeded` or `Failed`; `Unknown` while its node is not heard of. */
+  /** `Pending`, `Running`, and then for good `Succeeded` or `Failed`; `Unknown` while its node does not report. */
   phase?: string;
   /** In one word, such as `Evicted` or `OutOfcpu`. */
   reason?: string;

@@ -1,6 +1,6 @@
 /**
- * Whether the namespace denies its pods a network. A pod has one as soon as it runs, and only a NetworkPolicy takes it away; the
- * driver makes none, because whoever may write policies may also open what they close. Policies add up: one that denies
+ * Whether the namespace denies its pods a network. A pod has one as soon as it runs, and only a NetworkPolicy takes it away. The
+ * driver makes none, because a driver that may write policies may also open what they close. Policies add up: one that denies
  * everything denies nothing that another allows.
  */
 import { LABELS } from '../containers/host-directory.ts';
@@ -15,7 +15,7 @@ const HOW =
 export function requireNoNetwork(policies: readonly NetworkPolicy[], namespace: string): void {
   const labels = labelsOf({ labels: {}, allowNetwork: false });
   for (const [type, rules] of Object.entries(DIRECTIONS)) {
-    // Where none is named, a policy is about what comes in, and about what goes out if it has rules for it.
+    // Without named types, a policy applies to incoming traffic, and to outgoing traffic if it has rules for that.
     const about = policies.filter(({ spec }) =>
       spec.policyTypes?.length ? spec.policyTypes.includes(type) : type === 'Ingress' || spec[rules]?.length,
     );
@@ -37,7 +37,7 @@ function open(problem: string): SandboxError {
 
 const OF_ONE_SERVER: readonly string[] = [LABELS.server, LABELS.machine];
 
-/** `doubt` is the answer where the value of a label decides that every server has another of. */
+/** `doubt`: the result when a policy selects by a label whose value differs per server. */
 function selects(
   { matchLabels = {}, matchExpressions }: LabelSelector,
   labels: Record<string, string>,

@@ -1,4 +1,4 @@
-/** What the trial concludes in clusters whose plug-ins enforce policies in no direction, in one or in both. */
+/** The results of the trial in clusters whose plug-ins enforce policies in no direction, in one or in both. */
 import { expect, test } from 'vitest';
 import type { Pod } from './kubernetes-types.ts';
 import { networkIsDenied, REACHED, type TrialApi } from './network-trial.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether a cluster enforces the policy that denies sandboxes a network. Kubernetes accepts policies also where no network plug-in
- * cares for them, so pods try it: a pod under the policy connects to one that may have a network, and the other way round. Between
+ * Whether a cluster enforces the policy that denies sandboxes a network. Kubernetes accepts policies even if no network plug-in
+ * enforces them, so pods try it: a pod under the policy connects to one that may have a network, and the other way round. Between
  * two pods under the policy a plug-in that knows only one direction would deny as much as one that knows both. A plug-in may need a
  * moment for a new pod, so the last of several attempts counts.
  */
@@ -45,7 +45,7 @@ export async function networkIsDenied(
 ): Promise<boolean> {
   const signal = AbortSignal.any([AbortSignal.timeout(WITHIN_MS), interrupted]);
   const tries = [isDenied(api, settings, 'out', signal), isDenied(api, settings, 'in', signal)];
-  // Both have ended before anybody hears of one: they delete their pods.
+  // Wait for both even if one fails: they delete their pods.
   await Promise.allSettled(tries);
   return (await Promise.all(tries)).every(Boolean);
 }
@@ -76,7 +76,7 @@ async function isDenied(
 function trialPod(settings: PodSettings, pod: TrialPod, command: readonly string[]): object {
   return plainPodSpec(settings, {
     ...{ ...pod, command, labels: {}, limits: {} },
-    // Nobody looks for these pods after a crash.
+    // After a crash no server looks for these pods.
     lifetimeS: WITHIN_MS / 1_000,
   });
 }

@@ -77,7 +77,7 @@ test('a pod is placed as the settings say', () => {
 test.each(['', '=value', ':NoSchedule'])(
   '"%s" is refused, and does not tolerate every taint',
   (toleration) => {
-    expect(() => bodyOf({ ...SETTINGS, tolerations: [toleration] }, REQUEST)).toThrow('is no toleration');
+    expect(() => bodyOf({ ...SETTINGS, tolerations: [toleration] }, REQUEST)).toThrow('A toleration should');
   },
 );
 
@@ -94,7 +94,7 @@ test('a pod reserves what the settings say and is held to its limits, with room 
   });
 });
 
-test('a pod belongs to the pod of its server, where that is one', () => {
+test('a pod belongs to the pod of its server, if the server runs in one', () => {
   const owner = { metadata: { name: 'talaria-work-0', uid: 'a-uid' } };
   expect(bodyOf(SETTINGS, REQUEST, owner).metadata.ownerReferences).toEqual([
     { apiVersion: 'v1', kind: 'Pod', name: 'talaria-work-0', uid: 'a-uid' },

@@ -16,20 +16,20 @@ import { SandboxError } from '../errors.ts';
 import type { Pod } from './kubernetes-types.ts';
 
 export const CONTAINER = 'server';
-/** Where a pod has what its server writes. */
+/** The paths in a pod that its server writes to. */
 export const WORKSPACES_DIR = '/talaria/workspaces';
 const RUN_DIR = '/talaria/run';
 const SOCKET_PATH = `${RUN_DIR}/${SOCKET_NAME}`;
 const RUN_BYTES = 1024 * 1024;
 
-/** What is executed in the pod to reach its server. */
+/** The command that runs in the pod to reach its server. */
 export const RELAY_COMMAND = [IMAGE_PROGRAM, 'relay', SOCKET_PATH];
 
 /** The labels of a pod's network: what the NetworkPolicy in deploy/kubernetes/sandboxes.yaml selects. */
 const NETWORK_LABEL = 'talaria.network';
 const NAME_LABEL = 'app.kubernetes.io/name';
 const NAME = 'talaria-sandbox';
-/** The form of a label's value. Whatever has another is an annotation, by which nothing can be selected. */
+/** The form of a label's value. A value of another form becomes an annotation, by which nothing can be selected. */
 const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 export interface PodSettings {
@@ -50,7 +50,7 @@ export interface PodSettings {
   maxDiskMb?: number | undefined;
 }
 
-/** What differs from pod to pod; the settings are the same for all. */
+/** The parts that differ from pod to pod; the settings are the same for all. */
 interface PodPlan extends Pick<ContainerRequest, 'name' | 'labels' | 'allowNetwork' | 'limits'> {
   command: readonly string[];
   /** The pod of this server: with it, Kubernetes deletes the pods that it has left. */
@@ -187,7 +187,8 @@ function millis(cpus: number): string {
 function parseToleration(text: string): object {
   const [, key, value, effect] = /^([^=:]+)(?:=([^:]*))?(?::(.+))?$/.exec(text.trim()) ?? [];
   // Without a key it would tolerate every taint.
-  if (!key) throw new SandboxError('invalid_request', `"${text}" is no toleration: name the key of a taint.`);
+  if (!key)
+    throw new SandboxError('invalid_request', `A toleration should name the key of a taint, not "${text}".`);
   const operator = value === undefined ? { operator: 'Exists' } : { operator: 'Equal', value };
   return { key, ...operator, ...(effect ? { effect } : {}) };
 }

@@ -23,7 +23,7 @@ test('a pod runs when its container does, and until then it is waited for', () =
   expect(isRunning(pod({ phase: 'Running' }, { running: {} }))).toBe(true);
 });
 
-test('what no waiting changes is known at once', () => {
+test('a permanent failure is recognised at once', () => {
   const conditions = [
     {
       type: 'PodScheduled',
@@ -84,7 +84,7 @@ test('the end says what Kubernetes did, and what the server printed', () => {
   expect(endOf(pod({ phase: 'Pending' }))).toBeUndefined();
 });
 
-test('a pod that does not run in time says what it waits for', () => {
+test('the error for a pod that does not run in time says what the pod waits for', () => {
   const creating = pod({ phase: 'Pending' }, { waiting: { reason: 'ContainerCreating' } });
   expect(stillWaiting(creating, 300)).toMatchObject({
     code: 'container_failed',

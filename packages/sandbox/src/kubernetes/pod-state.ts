@@ -1,10 +1,10 @@
-/** What the status of a pod means. Pure. */
+/** Interprets the status of a pod. Pure. */
 import type { Examined } from '../containers/container-driver.ts';
 import { SERVER_KILLED } from '../containers/first-process.ts';
 import { SandboxError } from '../errors.ts';
 import type { Pod, Terminated } from './kubernetes-types.ts';
 
-/** A container in one of these does not start by waiting: its image, or what it is made of, is wrong. */
+/** Waiting does not help a container in one of these states: its image or its configuration is wrong. */
 const HOPELESS = [
   ...['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull', 'ImageInspectError'],
   ...['RegistryUnavailable', 'SignatureValidationFailed', 'CreateContainerConfigError'],
@@ -28,7 +28,7 @@ export function isRunning(pod: Pod | undefined): true | undefined {
   return undefined;
 }
 
-/** Why it does not run after all the time that it was given, as far as its status tells. */
+/** The error for a pod that did not run in time, with the reason as far as its status tells. */
 export function stillWaiting(pod: Pod | undefined, withinS: number): SandboxError {
   const { phase = 'Pending', conditions } = pod?.status ?? {};
   const { waiting } = pod ? stateOf(pod) : {};
@@ -40,12 +40,12 @@ export function stillWaiting(pod: Pod | undefined, withinS: number): SandboxErro
   );
 }
 
-/** Whether its server runs, according to what its kubelet last told. */
+/** Whether its server runs, according to the last report of its kubelet. */
 export function seemsAlive(pod: Pod): boolean {
   return stateOf(pod).running !== undefined && !hasEnded(pod);
 }
 
-/** True if nothing of it runs any more. */
+/** True if nothing in the pod runs any more. */
 export function hasEnded(pod: Pod | undefined): true | undefined {
   if (!pod) return true;
   const { phase } = pod.status ?? {};
@@ -73,7 +73,7 @@ function stateOf({ status }: Pod) {
   return status?.containerStatuses?.[0]?.state ?? {};
 }
 
-/** A command may have been killed for it long before the server ended for another reason. */
+/** Kubernetes may also report `OOMKilled` for a command that was killed long before the server ended for another reason. */
 function ranOutOfMemory(terminated: Terminated | undefined): boolean {
   return terminated?.reason === 'OOMKilled' && [KILLED, SERVER_KILLED].includes(terminated.exitCode);
 }

@@ -11,7 +11,7 @@ export const RIGHTS: readonly Right[] = [
   POLICIES,
 ];
 
-/** Throws with all that are missing, so that nobody has to find them one by one. */
+/** Throws an error that names all missing rights, so that nobody has to find them one by one. */
 export async function requireRights(api: KubernetesApi, { network }: { network: boolean }): Promise<void> {
   const needed = network ? RIGHTS.filter((right) => right !== POLICIES) : RIGHTS;
   const held = await Promise.all(needed.map((right) => api.may(right)));

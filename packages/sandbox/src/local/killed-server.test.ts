@@ -1,4 +1,4 @@
-/** A server killed with many slots in use: the next one finds its workspaces and nothing else of it. */
+/** A server killed with many slots in use: the next one finds its workspaces, and nothing else is left. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ const SIZES = [
   { slots: 50, tags: ['soak'] },
 ];
 const OTHERS_SLOTS = 1;
-/** Of testing/slot-holder.ts that have the seconds among their arguments: four in each slot, and itself. */
+/** The processes of testing/slot-holder.ts that have the seconds among their arguments: four in each slot, and itself. */
 const processesOf = (slots: number) => 4 * slots + 1;
 const KINDS: Isolation['kind'][] = ['bubblewrap', 'unshare', 'none'];
 
@@ -55,7 +55,7 @@ for (const isolation of KINDS) {
           Array.from({ length: OTHERS_SLOTS }, (_, i) => `note of held-${i}`),
         );
         await other.kill();
-        // It sweeps what the other left, where processes do not die with their server.
+        // It ends what the other left, if processes do not die with their server.
         const swept = new LocalBackend({ workspacesDir: othersDir, isolation });
         await swept.start();
         await expect.poll(() => count(others)).toBe(0);

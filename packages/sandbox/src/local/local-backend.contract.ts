@@ -22,7 +22,7 @@ const GENEROUS_LIMITS = {
   workspaceBytes: 32 * GB,
 };
 
-/** What an isolation decides. The other parts are the same code under every one. */
+/** The parts that depend on the isolation. The others are the same code under every one. */
 const PARTS_OF_ISOLATION: readonly ContractPart[] = [
   'results',
   'environment',

@@ -53,7 +53,7 @@ test('printing 1 GB takes next to no memory', { timeout: 180_000, tags: ['soak']
   await rm(workspacesDir, { recursive: true });
 });
 
-describe.skipIf((await whyUnavailable('unshare')) !== undefined)('where namespaces are forbidden', () => {
+describe.skipIf((await whyUnavailable('unshare')) !== undefined)('if namespaces are forbidden', () => {
   const wrapper = [
     ...['unshare', '--user', '--map-root-user', 'sh', '-c'],
     ...['echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"', 'sh'],
@@ -75,7 +75,7 @@ describe.skipIf((await whyUnavailable('unshare')) !== undefined)('where namespac
   });
 });
 
-/** What the host sees of the processes of a command, whatever the isolation. */
+/** The processes of a command, as the host sees them under every isolation. */
 function describeHost(kind: Isolation['kind']): void {
   describe('on the host', () => {
     const { context, bash } = useBackend({ isolation: kind });
@@ -184,7 +184,7 @@ function describeHost(kind: Isolation['kind']): void {
   });
 }
 
-/** What happens to files on the host. The same code does it under every isolation, so one is enough. */
+/** Files on the host. The same code handles them under every isolation, so one is enough. */
 function describeFiles(): void {
   describe('files on the host', () => {
     const kept = 4 * 1024 * 1024;
@@ -281,7 +281,7 @@ function describeFiles(): void {
   });
 }
 
-/** What only isolation can guarantee. */
+/** The guarantees that need isolation. */
 function describeIsolation(kind: Isolation['kind']): void {
   describe('isolation', () => {
     const { context, bash } = useBackend({ isolation: kind });
@@ -388,7 +388,7 @@ function describeIsolation(kind: Isolation['kind']): void {
       expect(result?.output.split('\n')).not.toContain(readdirSync(hidden)[0]);
     });
 
-    test('with the network allowed a command sees that of the host', async () => {
+    test('with the network allowed, a command has the network of the host', async () => {
       const backend = new LocalBackend({
         workspacesDir: join(context().workspacesDir, 'nested'),
         isolation: kind,
@@ -406,7 +406,7 @@ function describeIsolation(kind: Isolation['kind']): void {
       expect(result).toMatchObject({ success: true, output: 'host' });
     });
 
-    test('what the server inherited does not reach a command', async () => {
+    test('descriptors that the server inherited do not reach a command', async () => {
       // The server is started by a shell that leaves it an open file at a high descriptor.
       const path = join(context().workspacesDir, 'inherited');
       await writeFile(path, 'inherited');

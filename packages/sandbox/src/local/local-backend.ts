@@ -89,8 +89,8 @@ export interface LocalBackendOptions {
   /** The limits that the container around this process enforces for all its commands. */
   containerLimits?: SandboxLimits;
   /**
-   * For a backend without isolation and with one slot: everywhere that commands can write, which together is held to the
-   * limit of the workspace. By default the workspace and its /tmp.
+   * For a backend without isolation and with one slot: all directories that commands can write to. Together they count against
+   * the limit of the workspace. By default the workspace and its /tmp.
    */
   writableDirs?: readonly string[];
   /** Directories of the operator that trajectories may work in (`mountDirectory`). `start` fails if that cannot work. */
@@ -103,7 +103,7 @@ interface Running {
   limits: BackendLimits;
   workspaces: Workspaces;
   pipes: PipeStock;
-  /** What starts commands; undefined if the server has to. */
+  /** The keepers that start commands; undefined if the server starts them. */
   keepers: Keepers | undefined;
   seats: Seats;
 }
@@ -163,7 +163,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     }
   }
 
-  /** What isolates commands here, and what enforces their limits. */
+  /** Finds out how to isolate commands here, and how to enforce their limits. */
   async #findOut(
     site: TrialSite,
   ): Promise<Pick<Running, 'isolation' | 'hardening' | 'limits' | 'keepers' | 'seats'>> {
@@ -311,7 +311,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     );
   }
 
-  /** What must move with a workspace so that commands find everything as they left it; undefined if there is none. */
+  /** A part that must move with a workspace so that commands find everything as they left it; undefined without a workspace. */
   async pack(trajectoryId: string, part: 'workspace' | 'state'): Promise<Readable | undefined> {
     const { workspaces } = this.#started();
     const name = workspaceName(trajectoryId);

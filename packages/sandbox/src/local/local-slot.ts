@@ -12,8 +12,8 @@ export type SlotParts = Pick<
 >;
 
 /**
- * A workspace that somebody holds. Its id is new with every acquire, so whoever kept a slot after releasing it cannot
- * act in the workspace of the next owner.
+ * A workspace that a caller holds. Its id is new with every acquire, so a caller that kept a released slot cannot act in the
+ * workspace of the next owner.
  */
 export class LocalSlot implements Slot {
   readonly slotId = `slot_${randomUUID()}`;
@@ -23,7 +23,7 @@ export class LocalSlot implements Slot {
   readonly workspace: Workspace;
   readonly limits: SlotLimits;
   readonly network: SharedNetwork;
-  /** Where its commands run. */
+  /** The control groups and the keeper of its commands. */
   readonly seat: SlotSeat;
   /** One per execution in progress; aborting it ends the execution. */
   readonly executions = new Map<AbortController, Promise<unknown>>();

@@ -256,7 +256,7 @@ function describeMounts(kind: Isolation['kind']): void {
       expect((await readdir(outside)).length).toBe(names.length);
     });
 
-    test('only what is added counts against the limit of the workspace', async () => {
+    test('only added bytes count against the limit of the workspace', async () => {
       const MB = 1024 * 1024;
       const other = await mountOnDisk({ limits: { workspaceBytes: 4 * MB } });
       await writeFile(join(other, 'large'), Buffer.alloc(8 * MB, 1));
@@ -277,7 +277,7 @@ function describeMounts(kind: Isolation['kind']): void {
       await expect(create({ mountable: [join(base, 'none')] }).start()).rejects.toThrow('does not exist');
     });
 
-    test('a directory that holds what no command may see is refused at start, whatever links lead there', async () => {
+    test('a directory with data that commands may not see is refused at start, whatever links lead there', async () => {
       await backend.stop();
       const [data, link] = [join(dir, 'data'), join(base, 'link')];
       await mkdir(data);
@@ -289,7 +289,7 @@ function describeMounts(kind: Isolation['kind']): void {
       await expect(inner.start()).rejects.toThrow(`${data} overlaps`);
     });
 
-    test.skipIf(!IS_ROOT)('a directory of a user that commands cannot be is refused at start', async () => {
+    test.skipIf(!IS_ROOT)('a directory is refused at start if commands cannot run as its owner', async () => {
       await backend.stop();
       await chown(dir, owner ? 0 : 12_345, 0);
       await expect(create().start()).rejects.toThrow('Commands cannot work in');

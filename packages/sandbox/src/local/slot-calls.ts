@@ -1,4 +1,4 @@
-/** Tool calls in the slots of a local backend: how one begins, is stopped and ends, and what its failures are called. */
+/** Tool calls in the slots of a local backend: how one begins, is stopped and ends, and how its failures are named. */
 import { randomUUID } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
 import type {
@@ -22,7 +22,7 @@ import type { PipeStock } from './process/pipe-stock.ts';
 import { runTool } from './tools/run-tool.ts';
 import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
 
-/** What a call works with. */
+/** The slot that a call works in, and the means to run commands there. */
 export interface CallPlace {
   slot: LocalSlot;
   isolation: IsolationDriver;
@@ -30,7 +30,7 @@ export interface CallPlace {
 }
 
 export interface SlotCallsOptions {
-  /** Asked when a call begins; an outcome says why the call cannot. */
+  /** Called when a call begins; returns an outcome if the call cannot begin. */
   placeOf(slotId: string): CallPlace | ToolOutcome;
   output: { limitBytes: number; spoolLimitBytes: number };
   /** For calls without a timeout of their own. */
@@ -149,7 +149,7 @@ function describeFailure(error: Error): ToolOutcome {
   return failure('backend_down', `The local backend failed: ${error.message}`);
 }
 
-/** Whoever owns a mounted directory can move or delete it. The failure would name its path, which no client may know. */
+/** The owner of a mounted directory can move or delete it. The failure would name its path, which no client may know. */
 async function nameMissing(outcome: ToolOutcome, { dir }: Workspace): Promise<ToolOutcome> {
   if (outcome.metadata.failure !== 'backend_down') return outcome;
   const stats = await lstat(dir).catch(() => undefined);

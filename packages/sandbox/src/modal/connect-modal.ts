@@ -27,7 +27,7 @@ export interface ConnectedModal {
   app: ModalApp;
 }
 
-/** Rejects where the SDK is missing, Modal does not answer, or does not take the token. */
+/** Rejects if the SDK is missing, or if Modal does not answer or does not accept the token. */
 export async function connectModal(options: ModalConnection): Promise<ConnectedModal> {
   const { appName, tokenId, tokenSecret, environment } = options;
   const sdk = options.sdk ?? (await loadModalSdk());

@@ -10,7 +10,7 @@ interface Command {
   writes: Buffer[];
   closed: boolean;
   cancelled: boolean;
-  /** What the next write waits for. */
+  /** The answer that the next write waits for. */
   answer: Promise<void>;
   print(text: string | undefined): void;
 }
@@ -44,7 +44,7 @@ function command(): Command {
   return made;
 }
 
-test('what is written while a write is answered goes out together', async () => {
+test('data that is written during an unanswered write is sent together', async () => {
   const process = command();
   const { promise, resolve } = Promise.withResolvers<void>();
   process.answer = promise;
@@ -66,7 +66,7 @@ test('no write is larger than a megabyte', async () => {
   expect(process.writes.map(({ length }) => length / 1024 / 1024)).toEqual([1, 1, 0.5]);
 });
 
-test('what the command prints is read, and its end is the end', async () => {
+test('the stream gives the output of the command and ends with it', async () => {
   const process = command();
   const stream = new ExecStream(process);
   process.print('hello ');
@@ -85,7 +85,7 @@ test('a write that fails is an error of the stream', async () => {
   expect(error).toMatchObject({ message: 'the sandbox is gone' });
 });
 
-test("destroying it ends the command's input and the reading of its output", async () => {
+test("destroying the stream ends the command's input and the reading of its output", async () => {
   const process = command();
   const stream = new ExecStream(process);
   stream.destroy();

@@ -10,7 +10,7 @@ import { importsOf, programFiles } from './program-files.ts';
 
 test('the layer unpacks the files that it was given, in lines that a builder takes', async () => {
   const base = await mkdtemp(join(tmpdir(), 'talaria-layer-test-'));
-  // Larger than a line even when it is packed, and with what a shell could take for its own.
+  // Larger than a line even when it is packed, and with characters that a shell could interpret.
   const noise = Array.from({ length: 30_000 }, (_, index) =>
     ((index * 2_654_435_761) % 2 ** 32).toString(36),
   );

@@ -4,7 +4,7 @@
  */
 import { gzipSync } from 'node:zlib';
 
-/** Where a sandbox finds what the layer brings, and where its server works. */
+/** The paths in a sandbox of the layer's files, and of the directories of its server. */
 export const INSIDE = {
   node: '/talaria/node',
   package: '/talaria/sandbox',
@@ -12,10 +12,10 @@ export const INSIDE = {
   workspaces: '/talaria/workspaces',
 } as const;
 
-/** Where programs write what they need for a moment; an image may lack them. */
+/** The directories of temporary files; an image may lack them. */
 export const TMP_DIRS = ['/tmp', '/var/tmp'];
 
-/** The JavaScript that runs here is for this version. */
+/** The packed JavaScript needs this version of Node. */
 const NODE_IMAGE = 'node:24-bookworm-slim';
 /** Builders take lines of less than 64 KB. */
 const LINE_BYTES = 60_000;

@@ -23,14 +23,14 @@ export interface ModalBackendOptions extends ContainerBackendOptions {
   app?: string | undefined;
   /** A Linux image of a registry, with glibc, libstdc++ and a shell. Node and the program inside are added to it. */
   image?: string | undefined;
-  /** Where sandboxes may run; anywhere by default. */
+  /** The regions in which sandboxes may run; anywhere by default. */
   regions?: readonly string[] | undefined;
-  /** What each sandbox is guaranteed, and costs at least; `limits` is the most it can get. */
+  /** The resources that each sandbox reserves, and costs at least; `limits` says how much it can get. */
   reservedCpus?: number | undefined;
   reservedMemoryMb?: number | undefined;
   /** After this a sandbox ends, whatever runs in it. */
   lifetimeS?: number | undefined;
-  /** Modal's SDK, where it is not to be found beside this package. */
+  /** Modal's SDK, if it is not installed beside this package. */
   sdk?: ModalSdk | undefined;
 }
 

@@ -81,7 +81,7 @@ export class ModalDriver implements ContainerDriver {
     const image = this.#image;
     if (!image) throw new Error('the driver is not prepared');
     const params = sandboxParams(request, this.#options);
-    // Not given up half-way: the service might go on with it, and nobody would know of what it made.
+    // Not aborted: the service might continue and leave a sandbox that we do not know.
     const sandbox = await within(
       CREATE_WITHIN_MS,
       'create a sandbox',
@@ -143,7 +143,7 @@ export class ModalDriver implements ContainerDriver {
     return within(this.#options.answerWithinMs ?? ANSWER_WITHIN_MS, what, work);
   }
 
-  /** Also before `prepare`: what a crash left is removed without a start, too. */
+  /** Works before `prepare`, too: the backend removes what a crash left even without a start. */
   async #connected(): Promise<ConnectedModal> {
     const connection = this.#connection ?? this.#options.connect();
     this.#connection = connection;
@@ -153,7 +153,7 @@ export class ModalDriver implements ContainerDriver {
     });
   }
 
-  /** Undefined where none of that name runs, unless this process has started it. */
+  /** The sandbox of that name if it runs, or if this process has started it; otherwise undefined. */
   async #find(name: string): Promise<ModalSandbox | undefined> {
     const started = this.#started.get(name);
     if (started) return started.sandbox;
@@ -167,7 +167,7 @@ export class ModalDriver implements ContainerDriver {
   }
 }
 
-/** Its last words are wanted when it has ended, and then nobody may have them any more. */
+/** Keeps the output, because Modal may delete it once the sandbox has ended. */
 async function listen(started: Started): Promise<void> {
   try {
     for await (const text of started.sandbox.stderr)

@@ -1,6 +1,6 @@
 /**
  * Modal's SDK for JavaScript, as far as it is used here. It is not installed with this package: it brings 45 others, most of
- * them for gRPC, and whoever uses another backend has no use for them. test/backends/modal checks these types against it.
+ * them for gRPC, and users of other backends do not need them. test/backends/modal checks these types against it.
  */
 import { SandboxError } from '../errors.ts';
 
@@ -39,7 +39,7 @@ export interface ModalImage {
   build(app: ModalApp): Promise<ModalImage>;
 }
 
-/** Memory and processors: what is reserved, and what is the most. */
+/** `cpu` and `memoryMiB` are reserved; a sandbox can get more, up to the limits. */
 export interface ModalSandboxParams {
   name: string;
   tags: Record<string, string>;
@@ -61,7 +61,7 @@ export interface ModalSandbox {
   /** The exit code; null while it runs. */
   poll(): Promise<number | null>;
   terminate(params: { wait: true }): Promise<number>;
-  /** Gives up what this process has open for it. */
+  /** Closes what this process has open for it. */
   detach(): void;
 }
 
@@ -71,7 +71,7 @@ export interface ModalProcess {
 }
 
 export async function loadModalSdk(): Promise<ModalSdk> {
-  // In a variable, so that nobody looks for a package that need not be there.
+  // In a variable, so that no tool looks for a package that need not be installed.
   const name = 'modal';
   try {
     const sdk: Partial<ModalSdk> = await import(name);

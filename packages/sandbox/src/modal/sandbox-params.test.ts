@@ -14,7 +14,7 @@ const REQUEST: ContainerRequest = {
 };
 const SETTINGS = { regions: [], cpus: 1, memoryMb: 512, lifetimeS: 60 };
 
-test('where nothing isolates commands in a sandbox, the usual places to write to count against the limit of the disk', () => {
+test('if nothing isolates commands in a sandbox, its writable directories count against the disk limit', () => {
   const backendOf = (request: ContainerRequest) =>
     JSON.parse(sandboxParams(request, SETTINGS).command?.at(-1) ?? '').backend;
   expect(backendOf(REQUEST).writableDirs).toEqual(expect.arrayContaining(['/talaria/workspaces', '/tmp']));

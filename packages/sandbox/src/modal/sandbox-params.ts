@@ -1,7 +1,7 @@
 /**
- * What a sandbox is made with. Pure: the settings and the request in, the parameters of the SDK out.
+ * The parameters of a sandbox. Pure: the settings and the request in, the parameters of the SDK out.
  *
- * Always: no network unless it is allowed, an end of its life even if everybody forgets it, no secret, no volume, no port.
+ * Always: no network unless it is allowed, a limited lifetime even if nobody ends the sandbox, no secret, no volume, no port.
  */
 import type { ContainerRequest } from '../containers/container-driver.ts';
 import { SOCKET_NAME } from '../containers/container-socket.ts';
@@ -19,7 +19,7 @@ const SERVER_MEMORY_MB = 128;
 
 /** Only these count against the disk limit. Commands are root, but the files of the image elsewhere are not theirs. */
 const WRITABLE_DIRS = [INSIDE.workspaces, INSIDE.run, ...TMP_DIRS];
-/** Where the kernel counts whom it killed for want of memory, in either version of control groups. */
+/** The files in which the kernel counts the processes that it killed for lack of memory, in both versions of control groups. */
 const OOM_COUNTERS = ['/sys/fs/cgroup/memory.events', '/sys/fs/cgroup/memory/memory.oom_control'];
 
 const SOCKET = `${INSIDE.run}/${SOCKET_NAME}`;
@@ -37,8 +37,8 @@ export interface SandboxSettings {
 }
 
 /**
- * The shell of containers/first-process.ts. It says that its server was killed only where the memory was used up: Modal does not tell
- * why a process was killed, and a command can kill the server, too.
+ * The shell of containers/first-process.ts. It reports a killed server only if the memory ran out: Modal does not say why a
+ * process was killed, and a command can kill the server, too.
  */
 export function firstProcess(counters: readonly string[] = OOM_COUNTERS): string[] {
   const look = `while read -r name count; do [ "$name" != oom_kill ] || [ "$count" = 0 ] || exit ${SERVER_KILLED}; done`;

@@ -10,16 +10,16 @@ test('labels and names come back from tags as they were', () => {
   expect(labelled(tagsOf('talaria-1', labels))).toEqual({ name: 'talaria-1', labels });
 });
 
-test('tags have no characters but those that every service takes', () => {
+test('tags have only characters that every service takes', () => {
   for (const [tag, value] of Object.entries(tagsOf('talaria-1', labels)))
     expect(`${tag}${value}`).toMatch(/^[\w-]+$/);
 });
 
-test('a label is looked for by the tag that it was given', () => {
+test('a search for a label uses the tag that it was given', () => {
   const all = tagsOf('talaria-1', labels);
   expect(all).toMatchObject(labelTags({ 'talaria.server': labels['talaria.server'] }));
 });
 
-test('tags of others are nobody of ours', () => {
+test('a sandbox with foreign tags does not count as ours', () => {
   expect(labelled({ team: 'blue' })).toBeUndefined();
 });

@@ -12,7 +12,7 @@ export function labelTags(labels: Readonly<Record<string, string>>): Record<stri
   );
 }
 
-/** Undefined where the tags are not of a sandbox of ours. */
+/** Undefined if the tags are not of a sandbox of ours. */
 export function labelled(
   tags: Readonly<Record<string, string>>,
 ): { name: string; labels: Record<string, string> } | undefined {

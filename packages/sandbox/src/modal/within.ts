@@ -1,4 +1,4 @@
-/** The SDK waits for its service for as long as that takes; nobody here may. */
+/** The SDK has no timeout; this adds one. */
 export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`Modal took more than ${ms / 1000} s to ${what}`)), ms);

@@ -7,8 +7,8 @@ import { SANDBOX_IMAGE, startDockerAgent } from './testing/nomad-docker.ts';
 import { nomadUnderTest } from './testing/nomad-under-test.ts';
 
 /**
- * What a task of its own decides for a slot. The rest is the work of the program in the task, which other backends show. Each
- * test waits for a new task, so the whole contract takes half an hour.
+ * The parts that depend on a task of its own for each slot. The program in the task does the rest, which other backends show.
+ * Each test waits for a new task, so the whole contract takes half an hour.
  */
 const PARTS_OF_TASKS = ['environment', 'neighbours', 'slots', 'lifecycle'] as const;
 /** As many tasks at a time as two processors start in half a minute. */

@@ -1,6 +1,6 @@
 /**
- * What Nomad's `alloc exec` says over its WebSocket, in JSON: `{"stdin":{"data":"…"}}` one way, `{"stdout":{"data":"…"}}` and
- * at last `{"exited":true,…}` the other.
+ * The messages of Nomad's `alloc exec` over its WebSocket, in JSON: `{"stdin":{"data":"…"}}` one way,
+ * `{"stdout":{"data":"…"}}` and at last `{"exited":true,…}` the other.
  */
 import type { ExecCodec, ExecOutput } from '../containers/relay/exec-stream.ts';
 

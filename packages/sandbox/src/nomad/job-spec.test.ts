@@ -56,7 +56,7 @@ test('a task of the docker driver has no network, no rights, a user that is not 
   expect(open.Config).not.toHaveProperty('network_mode');
 });
 
-test('where nothing isolates commands in a task, all that they can write to counts against the limit of the disk', () => {
+test('if nothing isolates commands in a task, its writable directories count against the disk limit', () => {
   const backendOf = (spec: object) => JSON.parse(taskOf(spec).Config.args.at(-1)).backend;
   expect(backendOf(jobSpec(SETTINGS, REQUEST)).writableDirs).toEqual(['/local', '/alloc']);
   const nested = { ...REQUEST, nested: true };
@@ -76,5 +76,5 @@ test('a constraint is written with or without the sign of an attribute, and anyt
   const expected = { LTarget: '${node.class}', Operand: '!=', RTarget: 'big one' };
   expect(constraintsOf('node.class != big one', '${node.class} != big one')).toEqual([expected, expected]);
   // biome-ignore-end lint/suspicious/noTemplateCurlyInString: Nomad's own form
-  expect(() => constraintsOf('node.class=sandbox')).toThrow('is no constraint');
+  expect(() => constraintsOf('node.class=sandbox')).toThrow('A constraint should');
 });

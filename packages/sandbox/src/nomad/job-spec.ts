@@ -1,9 +1,9 @@
 /**
  * The job of one container. Pure: the settings and the request in, the body of Nomad's `register` call out.
  *
- * One batch job per container, which is placed once and never restarted: a count that is scaled ends the wrong one, and
- * whoever stops an allocation of it gets another. Under the `docker` driver a container is as strict as those of the Docker
- * backend (docker/container-spec.ts). `raw_exec` and `exec` leave the isolation to the server inside.
+ * Each container is a batch job of its own, which Nomad places once and never restarts. With a common job, scaling it down
+ * would end the wrong container, and Nomad would replace a stopped one. Under the `docker` driver a container is as strict as
+ * those of the Docker backend (docker/container-spec.ts). `raw_exec` and `exec` leave the isolation to the server inside.
  */
 import {
   OPEN_FILES,
@@ -34,7 +34,7 @@ const NANOSECONDS = 1e9;
 
 /** In the directory that Nomad gives a task, so that the socket's path is short. */
 const IN_TASK_DIR = 'cd "$NOMAD_TASK_DIR" && ';
-/** Waits for the server as its parent and so buries every orphan of the container, which node would leave as zombies. */
+/** Waits for the server as its parent and so reaps every orphan of the container, which node would leave as zombies. */
 const FIRST_PROCESS = [
   '-c',
   `${IN_TASK_DIR}"$@"; [ $? != 137 ] || exit ${SERVER_KILLED}; exit ${SERVER_FAILED}`,
@@ -64,12 +64,12 @@ export interface JobSettings {
   diskMb: number;
 }
 
-/** Where the server inside has its workspaces; relative to the task's directory where that has a long path. */
+/** The workspaces directory of the server inside; relative to the task's directory if that has a long path. */
 export function workspacesDirOf(driver: TaskDriver): string {
   return driver === 'raw_exec' ? NAME_OF_WORKSPACES : `/local/${NAME_OF_WORKSPACES}`;
 }
 
-/** On the machine that runs this: right where the nodes have Talaria under the same path. */
+/** The program of this machine. It works if the nodes have Talaria under the same path. */
 export const OWN_PROGRAM: readonly string[] = [
   SERVER_PROGRAM.nodePath,
   `${SERVER_PROGRAM.packageDir}${SERVER_PROGRAM.entry}`,
@@ -79,7 +79,7 @@ function programOf({ driver, program }: Pick<JobSettings, 'driver' | 'program'>)
   return driver === 'docker' ? [IMAGE_PROGRAM] : program;
 }
 
-/** What is executed in the allocation to reach its server. */
+/** The command that runs in the allocation to reach its server. */
 export function relayCommand(settings: Pick<JobSettings, 'driver' | 'program'>): string[] {
   return ['/bin/sh', '-c', `${IN_TASK_DIR}exec "$@"`, 'sh', ...programOf(settings), 'relay', SOCKET_NAME];
 }
@@ -172,6 +172,9 @@ function parseConstraint(text: string): object {
   // In the files of jobs it is written as \${node.class}.
   const [, left, operand, right = ''] = /^(?:\$\{)?([^\s}]+)\}?\s+(\S+)\s*(.*)$/.exec(text.trim()) ?? [];
   if (!left || !operand)
-    throw new SandboxError('invalid_request', `"${text}" is no constraint: write node.class = sandbox.`);
+    throw new SandboxError(
+      'invalid_request',
+      `A constraint should look like node.class = sandbox, not "${text}".`,
+    );
   return { LTarget: `\${${left}}`, Operand: operand, RTarget: right };
 }

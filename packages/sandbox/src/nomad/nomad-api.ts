@@ -24,11 +24,11 @@ const WAIT_S = 2;
 const PATIENCE_MS = 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const LOG_BYTES = 4_000;
-/** An agent takes 100 connections from one address (`http_max_conns_per_client`), and an exec that is open is none of them. */
+/** The status if an address has over 100 connections to the agent (`http_max_conns_per_client`); open execs do not count. */
 const BUSY = 429;
 const LONGEST_PAUSE_MS = 500;
 
-/** Where Nomad is and who asks, as Nomad's own clients read it from the variables of these names. */
+/** The address of Nomad and the credentials, as Nomad's own clients read them from the variables of these names. */
 export interface NomadOptions extends NomadTlsOptions {
   /** NOMAD_ADDR: `http://host:port`, `https://host:port` or `unix:///path`. */
   address: string;
@@ -61,7 +61,7 @@ interface CallOptions {
 
 interface Answer {
   status: number;
-  /** Nomad's index of what was read. Nomad holds a query with this index until there is a later one. */
+  /** Nomad's index of the state that was read. Nomad holds a query with this index until there is a later one. */
   index: number;
   body: Buffer;
 }
@@ -83,13 +83,13 @@ export class NomadApi {
     return this.#options.address;
   }
 
-  /** Answers with the evaluation that looks for a place for it. */
+  /** Returns the id of the evaluation that looks for a place for the job. */
   async registerJob(job: object): Promise<string> {
     const { EvalID } = await this.#json<{ EvalID: string }>('PUT', '/v1/jobs', { body: { Job: job } });
     return EvalID;
   }
 
-  /** Without `purge` it stays to be looked at. */
+  /** Without `purge` Nomad keeps the stopped job for inspection. */
   async stopJob(name: string, { purge }: { purge: boolean }): Promise<void> {
     const answer = await this.#call('DELETE', `/v1/job/${name}`, { query: { purge: String(purge) } });
     if (answer.status !== 404) accept(answer);
@@ -99,12 +99,12 @@ export class NomadApi {
     return this.#json('GET', '/v1/jobs', { query: { prefix, meta: 'true' } });
   }
 
-  /** Whether the agent is there at all, which takes no token. */
+  /** Shows that the agent answers; needs no token. */
   leader(): Promise<string> {
     return this.#json('GET', '/v1/status/leader');
   }
 
-  /** Looks again whenever it has changed, until `done` has an answer. */
+  /** Calls `done` with the evaluation after each change, until it returns a result. */
   async untilEvaluation<T>(
     id: string,
     done: (evaluation: Evaluation) => T | undefined,
@@ -125,7 +125,7 @@ export class NomadApi {
     return this.#json('GET', `/v1/job/${job}/allocations`);
   }
 
-  /** The end of what a task printed. The agent answers 200 also where it could not read it. */
+  /** The end of what a task printed. The agent answers 200 even if it could not read it. */
   async taskLog(allocation: string, task: string, type: 'stdout' | 'stderr'): Promise<string> {
     const query = { task, type, plain: 'true', origin: 'end', offset: String(LOG_BYTES) };
     const answer = await this.#call('GET', `/v1/client/fs/logs/${allocation}`, { query });
@@ -133,7 +133,7 @@ export class NomadApi {
     return answer.body.toString('utf8').trim();
   }
 
-  /** Its input and output as one stream. */
+  /** The input and output of a program in a task, as one stream. */
   async exec(
     allocation: string,
     task: string,
@@ -177,7 +177,7 @@ export class NomadApi {
       if (found !== undefined) return found;
       // Calls that were refused meanwhile get the connection.
       if (answer.index === index) await pause(signal);
-      // An index that goes back is one of another server, after a restart.
+      // A lower index comes from another server, after a restart.
       index = answer.index < index ? 0 : answer.index;
     }
   }
@@ -189,9 +189,9 @@ export class NomadApi {
   }
 
   /**
-   * Asks again while the agent refuses the call for too many connections, for as long as the call may take. A reset counts as
-   * such a refusal: the agent closes the connection without reading the request, and then its answer may get lost. If the agent
-   * had begun the call before a reset, that does no harm: every call here may be made twice.
+   * Retries while the agent refuses the call for too many connections, for as long as the call may take. A reset counts as such a
+   * refusal: the agent closes the connection without reading the request, and then its answer may get lost. If the agent had begun
+   * the call before a reset, the retry does no harm: every call here may be made twice.
    */
   async #call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const { signal, timeoutMs = QUICK_MS } = options;
@@ -248,7 +248,7 @@ export class NomadApi {
     };
   }
 
-  /** Read once: whoever renews them restarts the server. */
+  /** Reads the files only once: an operator who renews them restarts the server. */
   #tlsOptions(): Promise<RequestOptions> {
     this.#tls ??= this.#secure ? readTls(this.#options) : Promise.resolve({});
     return this.#tls;
@@ -283,7 +283,7 @@ function endpointOf(url: URL | null, address: string): Pick<RequestOptions, 'soc
   );
 }
 
-/** As long as chance says, so that those who were too many do not come back together. */
+/** A random pause, so that refused callers do not retry at once. */
 async function pause(signal: AbortSignal): Promise<void> {
   await delay(Math.random() * LONGEST_PAUSE_MS, undefined, { signal }).catch(() => {});
   signal.throwIfAborted();

@@ -21,7 +21,7 @@ const DEFAULT_SETTINGS = {
 
 export interface NomadBackendOptions extends ContainerBackendOptions {
   nomad?: Partial<NomadOptions> | undefined;
-  /** `driver`, and what of the others is not as usual. */
+  /** `driver`, and the settings that differ from the defaults. */
   job: Partial<JobSettings> & Pick<JobSettings, 'driver'>;
 }
 

@@ -56,7 +56,7 @@ export async function describeNomadDocker(): Promise<void> {
       expect(found.output).not.toContain('eyJ');
     });
 
-    test('a command over the memory limit is told so', async () => {
+    test('a command over the memory limit fails with `oom`', async () => {
       await using nomad = await startTest(agent, { ...options, limits: { memoryBytes: 64 * MEGABYTE } });
       const slot = await nomad.backend.acquire();
       expect(await nomad.bash(slot, 'tail /dev/zero')).toMatchObject({
@@ -66,7 +66,7 @@ export async function describeNomadDocker(): Promise<void> {
     });
 
     test.each(['/alloc/data', '/local', '$HOME'])(
-      'a command over the disk limit is told so, wherever it writes: %s',
+      'a command over the disk limit fails with `disk_full`, wherever it writes: %s',
       async (dir) => {
         await using nomad = await startTest(agent, { ...options, limits: { workspaceBytes: 20 * MEGABYTE } });
         const slot = await nomad.backend.acquire();

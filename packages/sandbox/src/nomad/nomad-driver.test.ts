@@ -1,4 +1,4 @@
-/** What takes too long, in words. A server stands in for an agent that answers and does nothing. */
+/** The errors of calls that take too long. A server stands in for an agent that answers and does nothing. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { NomadDriver } from './nomad-driver.ts';
 const PENDING = [{ ID: 'a', CreateIndex: 1, ClientStatus: 'pending' }];
 /** How many calls it still answers with a reset, as an agent with too many connections may. */
 let resets = 0;
-/** Of the last call. */
+/** The header of the last call. */
 let authorization: string | undefined;
 const agent = createServer(({ method, url = '', socket, headers }, response) => {
   authorization = headers.authorization;
@@ -17,7 +17,7 @@ const agent = createServer(({ method, url = '', socket, headers }, response) => 
   if (method !== 'GET') return answer({ EvalID: 'one' });
   if (url.startsWith('/v1/status/leader')) return resets-- > 0 ? socket.resetAndDestroy() : answer({});
   if (url.startsWith('/v1/evaluation')) return answer({ Status: 'complete' });
-  // The next look waits for a change, which never comes.
+  // The next query waits for a change, which never comes.
   if (url.includes('index=0')) answer(PENDING);
 });
 beforeAll(() => new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve)));
@@ -45,26 +45,26 @@ const REQUEST = {
   directory: new ContainerDirectory('/nowhere'),
 };
 
-test('a user and a password are shown to a proxy before the agent', async () => {
+test('a proxy before the agent gets the user and the password', async () => {
   const { port } = agent.address() as AddressInfo;
   const api = new NomadApi({ address: `http://127.0.0.1:${port}`, httpAuth: 'ada:pass:word' });
   await api.leader();
   expect(authorization).toBe(`Basic ${Buffer.from('ada:pass:word').toString('base64')}`);
 });
 
-test('a task that does not run in time is told as that', async () => {
+test('the error of a start says that its task did not run in time', async () => {
   await expect(driver().start(REQUEST, new AbortController().signal)).rejects.toMatchObject({
     code: 'container_failed',
     message: 'its task did not run within 0.3 s',
   });
 });
 
-test('whoever gives up a start hears his own reason', async () => {
+test("an aborted start rejects with the caller's reason", async () => {
   const reason = new Error('enough');
   await expect(driver().start(REQUEST, AbortSignal.abort(reason))).rejects.toBe(reason);
 });
 
-test('a task that does not end in time is told as that', async () => {
+test('the error of a removal says that its task did not end in time', async () => {
   await expect(driver().remove('talaria-1')).rejects.toThrow('its task did not end within 0.4 s');
 });
 
@@ -76,7 +76,7 @@ test.each(['raw_exec', 'exec'] as const)(
   },
 );
 
-test('a call that ends in a reset is made again', async () => {
+test('a call that ends in a reset is repeated', async () => {
   resets = 3;
   const { port } = agent.address() as AddressInfo;
   await new NomadApi({ address: `http://127.0.0.1:${port}` }).leader();

@@ -120,7 +120,7 @@ export class NomadDriver implements ContainerDriver {
       .filter(({ labels }) => labels[label] === value);
   }
 
-  /** Purged only when its task has ended: after that nobody could find out whether it still runs. */
+  /** Purges the job only when its task has ended: afterwards nobody could find out whether the task still runs. */
   async remove(name: string): Promise<void> {
     await this.#api.stopJob(name, { purge: false });
     const { endedWithinMs } = this.#times;
@@ -132,7 +132,7 @@ export class NomadDriver implements ContainerDriver {
   }
 }
 
-/** `late` says what took too long: that a signal has timed out would tell nobody. */
+/** `late` says what took too long; the error of a signal that has timed out does not. */
 async function inTime<T>(
   ms: number,
   late: () => Error,
@@ -147,7 +147,7 @@ async function inTime<T>(
   }
 }
 
-/** Throws where there is no place for it: Nomad would wait until there is. */
+/** Throws if there is no place for the container: Nomad would wait until there is one. */
 function placed({ Status, StatusDescription, FailedTGAllocs }: Evaluation): true | undefined {
   const failed = Object.values(FailedTGAllocs ?? {})[0];
   if (failed) {

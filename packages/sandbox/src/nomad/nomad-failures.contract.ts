@@ -37,7 +37,7 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       await expectReplaced(nomad, { slot, result });
     });
 
-    test('a task for which there is no room is refused at once, with what is used up, and leaves no job', async () => {
+    test('a task without room is refused at once, the error names what is used up, and no job is left', async () => {
       const job = { driver: 'raw_exec', memoryMb: 17_000 } as const;
       await using nomad = await createTest(agent(), { job });
       await expect(nomad.backend.start()).rejects.toMatchObject({
@@ -47,7 +47,7 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       expect(await jobNames(agent())).toEqual([]);
     });
 
-    test('while others hold what there is, a caller waits for one of them, and is told why', async () => {
+    test('while others hold all the room, a caller waits, and its error says why', async () => {
       const job = { driver: 'raw_exec', memoryMb: 9_000 } as const;
       await using nomad = await startTest(agent(), { job, acquireTimeoutS: 5 });
       await nomad.backend.acquire('first');
@@ -57,7 +57,7 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       });
     });
 
-    test('an agent that takes few connections at a time is asked again, and no start fails', async () => {
+    test('calls to an agent that takes few connections at a time are repeated, and no start fails', async () => {
       await using own = await NomadAgent.start({ maxConnections: 4 });
       await using nomad = await startTest(own, { maxContainers: 8 });
       const slots = await Promise.all(
@@ -111,7 +111,7 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       });
       const left = await jobNames(agent());
       expect(left.length).toBeGreaterThanOrEqual(2);
-      // Without anybody's help: a container that hears nothing of its owner ends.
+      // Nobody ends it: a container that hears nothing of its owner ends by itself.
       const ended = async () =>
         (await agent().call<{ Status: string }[]>('GET', '/v1/jobs')).filter(
           ({ Status }) => Status === 'dead',

@@ -53,7 +53,7 @@ export function describeNomadTls(plain: () => NomadAgent): void {
       await expect(missing.listJobs('talaria-')).rejects.toThrow('NOMAD_CAPATH names');
     });
 
-    test('without a check of the agent its certificate may be of anybody', async () => {
+    test('NOMAD_SKIP_VERIFY accepts any certificate', async () => {
       const { caCert: _, tlsServerName: __, ...unchecked } = nomad;
       await using tasks = await startTest(agent, { nomad: { ...unchecked, skipVerify: true } });
       const slot = await tasks.backend.acquire();

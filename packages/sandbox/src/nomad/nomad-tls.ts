@@ -1,4 +1,4 @@
-/** TLS to an agent, set by the variables of Nomad's own clients, and what to change where it fails. */
+/** TLS to an agent, set by the variables of Nomad's own clients, and what to change if it fails. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ export interface NomadTlsOptions {
   caPath?: string | undefined;
   clientCert?: string | undefined;
   clientKey?: string | undefined;
-  /** NOMAD_TLS_SERVER_NAME: the name in the certificate of the agent, where that is not its host's. */
+  /** NOMAD_TLS_SERVER_NAME: the name in the certificate of the agent, if that is not its host's. */
   tlsServerName?: string | undefined;
-  /** NOMAD_SKIP_VERIFY: whoever answers is believed. */
+  /** NOMAD_SKIP_VERIFY: the certificate is not checked. */
   skipVerify?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ function createContext(options: SecureContextOptions): SecureContext {
 async function readAuthorities({ caCert, caPath }: NomadTlsOptions): Promise<Buffer | Buffer[] | undefined> {
   if (caCert || !caPath) return readPem('NOMAD_CACERT', caCert);
   const names = await readdir(caPath).catch((cause: NodeJS.ErrnoException) => {
-    const text = `NOMAD_CAPATH names ${caPath}, which is no directory that can be read (${cause.code}).`;
+    const text = `NOMAD_CAPATH names ${caPath}, which is not a readable directory (${cause.code}).`;
     throw new SandboxError('backend_down', text, { cause });
   });
   const read = names.map(async (name) => {
@@ -62,7 +62,7 @@ async function readAuthorities({ caCert, caPath }: NomadTlsOptions): Promise<Buf
   return (await Promise.all(read)).flat();
 }
 
-/** A mounted secret of Kubernetes has its files in one, with links to them beside it. */
+/** A mounted secret of Kubernetes has its files in a directory, with links to them beside that directory. */
 async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
@@ -88,7 +88,7 @@ export function describeTlsFailure({ code = '', message }: NodeJS.ErrnoException
     return `has a certificate of an authority that is not trusted here (${code}): name the file of that authority in NOMAD_CACERT.`;
   if (/^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(code))
     return `wants a certificate of the client that its own authority signed (${code}): set NOMAD_CLIENT_CERT and NOMAD_CLIENT_KEY.`;
-  // Whatever else answers is no TLS: the code is then EPROTO or one of OpenSSL's many.
+  // The other side does not speak TLS. The code is then EPROTO or one of OpenSSL's many, so the message decides.
   if (/wrong version number|packet length too long/.test(message))
     return `does not speak TLS (${code}): begin NOMAD_ADDR with http://.`;
   return undefined;

@@ -2,7 +2,7 @@
 export interface Evaluation {
   Status: string;
   StatusDescription?: string;
-  /** Per task group, where no place was found. */
+  /** For each task group without a place. */
   FailedTGAllocs?: Record<string, FailedPlacement> | null;
 }
 
@@ -31,7 +31,7 @@ export interface Allocation {
 
 export interface JobSummary {
   ID: string;
-  /** `dead` when nothing of it runs or will run. */
+  /** `dead` when nothing in the job runs or will run. */
   Status: string;
   Meta?: Record<string, string> | null;
 }

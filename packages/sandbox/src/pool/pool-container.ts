@@ -32,12 +32,12 @@ export class PoolContainer<C extends Container> {
   }
 }
 
-/** Its id is new with every acquire, so whoever kept a slot cannot act in the workspace of the next owner. */
+/** Its id is new with every acquire, so a caller that kept a released slot cannot act in the workspace of the next owner. */
 export class PooledSlot<C extends Container> implements Slot {
   readonly slotId = `slot_${randomUUID()}`;
   readonly trajectoryId: string | undefined;
   readonly container: PoolContainer<C>;
-  /** Known when the slot is open, and nobody has it before. */
+  /** Known when the slot is open; no caller gets the slot before. */
   workspaceDir = '';
   phase: 'opening' | 'acquired' | 'releasing' | 'available' | 'error' = 'opening';
   /** The callers who get the slot when it is open. */

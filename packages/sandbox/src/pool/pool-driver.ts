@@ -2,7 +2,7 @@
  * The seam between `SlotPool`, which decides how many containers there are and who gets which slot, and whatever
  * runs containers for it (containers/container-slots.ts, over any driver; a fake in the pool's own tests).
  *
- * - A driver counts nothing and chooses nothing. It starts, checks and ends what it is told to.
+ * - A driver counts nothing and chooses nothing. The pool says which containers it starts, checks and ends.
  * - `startContainer` resolves when the container takes commands. When it rejects, nothing of the attempt is left, and
  *   the message holds what the container printed.
  * - Every call settles in bounded time, even if the container or its runtime hangs.

@@ -4,7 +4,7 @@ import type { PoolStats } from './slot-pool.ts';
 
 export interface ShortageCauses {
   startFailure: string | undefined;
-  /** Where the workspace of the caller's trajectory still is. */
+  /** The container in which the workspace of the caller's trajectory still is. */
   occupiedContainerId: string | undefined;
 }
 

@@ -94,7 +94,7 @@ async function expectRules(numRuns: number): Promise<void> {
   );
 }
 
-/** How long work takes that nobody ends. */
+/** How long work takes if nobody ends it. */
 const WORK_S = 20;
 
 interface Call {
@@ -136,7 +136,7 @@ class World {
       }
     };
     before.close = async (_, { slotId }) => {
-      if (this.#working.includes(slotId)) this.#broken.push('a slot was closed under those who work in it');
+      if (this.#working.includes(slotId)) this.#broken.push('a slot was closed during work in it');
       await this.#act('close');
     };
     before.open = async (container, { trajectoryId }) => {
@@ -237,7 +237,7 @@ class World {
     this.calls.push(call);
     this.pool.acquire(trajectoryId, { signal: call.controller.signal }).then(
       (slot) => {
-        if (call.controller.signal.aborted) this.#broken.push('whoever gave up was served');
+        if (call.controller.signal.aborted) this.#broken.push('a caller that gave up was served');
         call.outcome = 'served';
         this.slots.push(slot);
       },
@@ -247,7 +247,7 @@ class World {
     );
   }
 
-  /** Ends some time after it was told to, or by itself. */
+  /** Works in the slot. The work ends by itself, or `lagSeconds` after its signal. */
   #use(slot: Slot | undefined, lagSeconds: number): void {
     if (!slot) return;
     const { slotId } = slot;
@@ -284,7 +284,7 @@ class World {
     if (this.#fails.has(operation)) throw new Error(`${operation} fails`);
   }
 
-  /** Everyone who came before the one who is served waits for something that is not free. */
+  /** Expects that every earlier caller than this one waits for something that is not free. */
   #expectTurnOf(trajectoryId: string | undefined): void {
     if (trajectoryId === undefined) return;
     const pending = this.calls.filter(({ outcome }) => outcome === 'pending');

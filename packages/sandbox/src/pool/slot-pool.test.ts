@@ -338,7 +338,7 @@ describe('waiting', () => {
     await atRest();
     const b = watch(pool.acquire('b'));
     await atRest();
-    // The one that started second was up first, and whoever came first has it.
+    // The second container was ready first, and the first caller has it.
     expect([a.settled, b.settled]).toEqual([true, false]);
     await pool.release(held);
     await atRest();
@@ -503,7 +503,7 @@ describe('starts that fail', () => {
     expect(caller.value?.trajectoryId).toBe('a');
   });
 
-  test('leave callers waiting for which another container still starts', async () => {
+  test('leave callers waiting for whom another container still starts', async () => {
     const { pool, driver } = await startPool({ slotsPerContainer: 1 });
     const gate = createGate();
     driver.before.start = () => {
@@ -844,7 +844,7 @@ describe('releasing', () => {
     expect(driver.discarded).toEqual(['a']);
   });
 
-  test('a slot that was released is of no use', async () => {
+  test('a released slot takes no more work', async () => {
     const { pool } = await startPool();
     const slot = await pool.acquire('a');
     await pool.release(slot);

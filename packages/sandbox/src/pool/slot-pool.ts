@@ -63,7 +63,7 @@ export class SlotPool<C extends Container> {
   readonly #affinity = new Affinity<PoolContainer<C>>();
   /** Slots that somebody holds or will hold, by id. */
   readonly #slots = new Map<string, PooledSlot<C>>();
-  /** Where the workspace of a trajectory is. */
+  /** The slot that a trajectory occupies, by trajectory. */
   readonly #occupied = new Map<string, PooledSlot<C>>();
   /** Work on workspaces that are in no slot, and must not enter one meanwhile. */
   readonly #keptWork = new Map<string, Promise<unknown>>();
@@ -88,7 +88,7 @@ export class SlotPool<C extends Container> {
     return this.#inOrder(() => this.#bringUp());
   }
 
-  /** Fails those who wait, and ends every container. */
+  /** Fails the waiting callers, and ends every container. */
   stop(): Promise<void> {
     this.#fleet?.abandonStarts();
     return this.#inOrder(() => this.#shutDown());
@@ -186,7 +186,7 @@ export class SlotPool<C extends Container> {
     return slot instanceof PooledSlot && slot.gone.aborted;
   }
 
-  /** Whoever works with a container saw it die. */
+  /** For callers that saw a container die while they worked with it. */
   containerFailed({ containerId }: C, reason: string): void {
     const container = this.#fleet?.find(containerId);
     if (container) this.#fleet?.lose(container, reason);
@@ -349,7 +349,7 @@ export class SlotPool<C extends Container> {
 
   async #closeSlot(fleet: ContainerFleet<C>, slot: PooledSlot<C>, resetWorkspace: boolean): Promise<void> {
     const { container, trajectoryId } = slot;
-    // Before anything happens to the container: those who work in the slot hear that it was released, and nothing else.
+    // First, before anything happens to the container: the work in the slot must learn of the release and of nothing else.
     await slot.empty();
     try {
       slot.gone.throwIfAborted();
@@ -372,7 +372,7 @@ export class SlotPool<C extends Container> {
     this.#balance();
   }
 
-  /** The remains of its owner stay in the container until that is gone, and so does the trajectory. */
+  /** What its owner left stays in the container until that is gone, and so does the trajectory. */
   #notClosed(fleet: ContainerFleet<C>, slot: PooledSlot<C>, reason: string): SandboxError {
     slot.fail();
     this.#slots.delete(slot.slotId);

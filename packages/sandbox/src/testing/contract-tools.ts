@@ -31,7 +31,7 @@ export const FIFOS_STAY_INSIDE =
 export interface Race {
   /** Starts the command. */
   against(command: string): void;
-  /** Whether to try another moment. It lasts longer if the machine is too busy to show in time what it must. */
+  /** Whether to continue the race. It lasts longer while a busy machine has not yet made `isShown` true. */
   lasts(isShown?: () => boolean): boolean;
   /** Ends the command, which also ends with the test. */
   end(): Promise<void>;
@@ -49,11 +49,11 @@ export interface ContractTools {
   /** Says for `describe` when the tests of a part run. */
   when(part: ContractPart): TestOptions;
   /**
-   * Options of a test that shows nothing of the way to a slot, nor of the place of its workspace. It is a soak test where
-   * these are all that the backend adds to another.
+   * Options of a test that depends neither on the way to a slot nor on the place of its workspace. It is a soak test on a
+   * backend that differs from another only in these.
    */
   sameEverywhere: TestOptions;
-  /** A test of tools beside a command that changes the same files all the time. A short one, and a longer soak test. */
+  /** Tests tools beside a command that changes the same files all the time: once briefly, and once longer as a soak test. */
   race(name: string, run: (racing: Race) => Promise<void>): void;
   /** Commands do not run on this machine's kernel. */
   ownKernel: boolean;

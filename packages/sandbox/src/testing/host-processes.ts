@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A duration that no other process sleeps for, by which a test finds the processes of its commands. */
+/** A duration that no other process sleeps for: a test finds the processes of its commands by it. */
 export function uniqueSeconds(): string {
   return `${300 + Math.floor(Math.random() * 600)}.${process.pid}${Math.floor(Math.random() * 1e9)}`;
 }

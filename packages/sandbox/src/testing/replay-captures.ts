@@ -1,6 +1,6 @@
 import type { CapturedEntry, CapturedPath, WorkspaceCapture } from '../captures.ts';
 
-/** What a caller knows after these captures, by path. */
+/** The entries that a caller knows after these captures, by path. */
 export function replay(captures: readonly WorkspaceCapture[]): Map<string, CapturedEntry> {
   const tree = new Map<string, CapturedEntry>();
   for (const { isWhole, changed, removed } of captures) {

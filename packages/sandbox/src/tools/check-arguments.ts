@@ -4,7 +4,7 @@
  */
 import type { NumberSchema, ObjectSchema, PropertySchema, StringSchema } from './schema.ts';
 
-/** A call that can never work; the message is for whoever made it. */
+/** A call that can never work; the message is for the caller. */
 export class InvalidArguments extends Error {
   override readonly name = 'InvalidArguments';
 }

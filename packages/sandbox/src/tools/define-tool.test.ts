@@ -35,7 +35,7 @@ const paint = defineTool({
     fast && count === 7 ? { problem: 'seven takes time', example: { title: 'Sea', count: 7 } } : undefined,
 });
 
-test('what fits is taken as it is, and null is nothing', () => {
+test('valid arguments are kept, and null counts as absent', () => {
   const args = {
     title: 'Sea',
     colour: 'red',
@@ -50,7 +50,7 @@ test('what fits is taken as it is, and null is nothing', () => {
   expect(paint.check({ title: 'Sea', count: null })).toEqual({ title: 'Sea' });
 });
 
-describe('what does not fit is named, with an example', () => {
+describe('an invalid argument is named, with an example', () => {
   test.each<[Record<string, unknown>, string]>([
     [{}, "'title' must be a non-empty string of at most 10 characters, and is missing"],
     [{ title: null }, "'title' must be"],
@@ -82,18 +82,18 @@ describe('what does not fit is named, with an example', () => {
   });
 });
 
-test('all that is wrong is said at once', () => {
+test('all problems are reported together', () => {
   expect(() => paint.check({ count: -1, other: 1 })).toThrow(/'other'.*; 'title' must be.*; 'count' must be/);
 });
 
-test('what no schema can say is refused with an example of its own', () => {
+test('a call that a rule beyond the schema refuses gets its own example', () => {
   expect(paint.check({ title: 'Sea', fast: true, count: 6 })).toMatchObject({ count: 6 });
   expect(() => paint.check({ title: 'Sea', fast: true, count: 7 })).toThrow(
     'Wrong arguments for paint: seven takes time.\nExample of a call: {"title":"Sea","count":7}',
   );
 });
 
-test('a model is given the schema, with what the settings say', () => {
+test('the schema for a model includes the settings', () => {
   expect(parametersOf(paint, { maxTimeoutS: 5 })).toMatchObject({
     type: 'object',
     properties: {
@@ -104,7 +104,7 @@ test('a model is given the schema, with what the settings say', () => {
   });
 });
 
-test('no arguments make it throw anything but its own error', () => {
+test('whatever the arguments are, it throws no other error than its own', () => {
   const anything = fc.dictionary(
     fc.oneof(fc.constantFrom('title', 'colour', 'width', 'dots', '__proto__', 'constructor'), fc.string()),
     fc.jsonValue(),

@@ -1,7 +1,7 @@
 /**
- * The one definition of a tool: what a model is told about it, and which arguments it takes. Every part that may refuse
- * a call uses `check`: an agent before it asks for approval, a backend before it runs the call. So a wrong call is
- * refused with the same message everywhere.
+ * The one definition of a tool: its description for a model, and its arguments. Every part that may refuse a call uses
+ * `check`: an agent before it asks for approval, a backend before it runs the call. So a wrong call is refused with the
+ * same message everywhere.
  */
 import { checkArguments, InvalidArguments } from './check-arguments.ts';
 import type { ArgumentsOf, ObjectSchema, ToolTerms } from './schema.ts';
@@ -16,7 +16,7 @@ export interface ToolDefinition<Name extends string = string, Arguments = unknow
 
 export interface Refusal {
   problem: string;
-  /** Shown in place of the usual one. */
+  /** Shown in place of the usual example. */
   example?: Readonly<Record<string, unknown>>;
 }
 

@@ -1,4 +1,4 @@
-/** What the tools of a sandbox are: names, schemas, descriptions and checks, without anything that runs them. */
+/** The tools of a sandbox: names, schemas, descriptions and checks, without the code that runs them. */
 export { bash, terminal } from './bash.ts';
 export { InvalidArguments } from './check-arguments.ts';
 export { defineTool, parametersOf, type ToolDefinition, wrongCall } from './define-tool.ts';

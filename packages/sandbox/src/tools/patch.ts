@@ -43,7 +43,7 @@ const definition = defineTool({
   refuse: refuseMixed,
 });
 
-/** Either way is whole, and goes alone. */
+/** A call has either a patch or a complete replacement, and not both. */
 export const patch = {
   ...definition,
   check: (args: unknown) => definition.check(args) as Patch | Replacement,

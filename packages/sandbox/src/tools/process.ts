@@ -4,7 +4,7 @@ import { NOT_BLANK } from './schema.ts';
 
 const MAX_WRITE_BYTES = 1024 * 1024;
 
-/** What each action takes besides `action`. */
+/** The arguments that each action takes besides `action`. */
 const TAKES = {
   list: [],
   poll: ['id'],
@@ -67,7 +67,7 @@ export function inputOf({ data, enter }: { readonly data?: string; readonly ente
   return `${data ?? ''}${enter ? '\n' : ''}`;
 }
 
-/** Arguments of other actions, and a missing process. */
+/** Refuses arguments of other actions, and a missing process. */
 function refuseOthers(args: ProcessArguments): Refusal | undefined {
   const { action } = args;
   const takes: readonly string[] = TAKES[action];
@@ -85,7 +85,10 @@ function refuseWrite(args: ProcessArguments): Refusal | undefined {
   if (args.action !== 'write') return undefined;
   const bytes = Buffer.byteLength(inputOf(args));
   if (bytes > MAX_WRITE_BYTES)
-    return { problem: `'data' has ${bytes} bytes; ${MAX_WRITE_BYTES} are the most`, example: WRITE_EXAMPLE };
+    return {
+      problem: `'data' has ${bytes} bytes; allowed: up to ${MAX_WRITE_BYTES}`,
+      example: WRITE_EXAMPLE,
+    };
   if (bytes > 0 || args.eof === true) return undefined;
   return { problem: "write needs 'data', 'enter' or 'eof'", example: WRITE_EXAMPLE };
 }

@@ -4,7 +4,7 @@ import { encodeMessage, type Message, MessageParser } from './messages.ts';
 import { clientFrames, serverFrame } from './testing/server-frames.ts';
 
 const MAX_BYTES = 200_000;
-const NO_FRAME = 'is no frame of a server';
+const NO_FRAME = 'expected a frame of a server';
 
 function parse(...chunks: Buffer[]): Message[] {
   const parser = new MessageParser(MAX_BYTES);

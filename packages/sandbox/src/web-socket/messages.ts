@@ -18,7 +18,7 @@ export interface Message {
   bytes: Buffer;
 }
 
-/** A client masks what it sends, so that no proxy takes it for something else. */
+/** A client masks what it sends, so that no proxy takes it for another protocol. */
 export function encodeMessage(type: MessageType, bytes: Buffer): Buffer {
   const mask = randomBytes(4);
   const masked = Buffer.from(bytes);
@@ -43,7 +43,7 @@ interface Frame {
   end: number;
 }
 
-/** A message of which the last frame has not come yet. */
+/** A message whose last frame has not come yet. */
 interface Unfinished {
   type: MessageType;
   parts: Buffer[];
@@ -60,7 +60,7 @@ export class MessageParser {
     this.#maxBytes = maxBytes;
   }
 
-  /** Throws where the bytes are no frames, or too many. */
+  /** Throws if the bytes are not frames, or a message is too long. */
   *parse(chunk: Buffer): Generator<Message, void> {
     let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     for (let frame = this.#first(rest); frame; frame = this.#first(rest)) {
@@ -107,7 +107,7 @@ export class MessageParser {
 }
 
 function noFrame(): Error {
-  return new Error('what came over the WebSocket is no frame of a server');
+  return new Error('expected a frame of a server from the WebSocket, got other bytes');
 }
 
 function tooLong(maxBytes: number): Error {

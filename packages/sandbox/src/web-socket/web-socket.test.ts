@@ -13,7 +13,7 @@ interface Peer extends AsyncDisposable {
   port: number;
   /** The head of the request, when it has come. */
   readonly request: string;
-  /** What the client sent after it. */
+  /** The bytes that the client sent after it. */
   readonly received: Buffer;
   readonly socket: Socket;
   send(...frames: ServerFrame[]): void;
@@ -71,7 +71,7 @@ function open({ port }: Peer, more: Partial<WebSocketOptions> = {}): Promise<Dup
 
 const texts = async (stream: Duplex) => (await stream.toArray()).map(String);
 
-test('it asks for a WebSocket with the headers it is given, and messages go both ways', async () => {
+test('the client asks for a WebSocket with the given headers, and messages go both ways', async () => {
   await using peer = await listen(accept);
   const stream = await open(peer);
   expect(peer.request).toMatch(/^GET \/exec\?a=b HTTP\/1\.1\r\n/);
@@ -102,7 +102,7 @@ test('frames that come with the answer, and a frame cut anywhere, are read', asy
   expect(await texts(stream)).toEqual(['at once']);
 });
 
-test('a ping is answered with its own bytes, and is no message', async () => {
+test('a ping is answered with its own bytes, and does not count as a message', async () => {
   await using peer = await listen(accept);
   const stream = await open(peer);
   peer.send({ type: 'ping', payload: 'here?' }, { type: 'pong' }, { type: 'text', payload: 'said' });
@@ -140,7 +140,7 @@ test('a connection that breaks off, also within a frame, is an error', async () 
   const stream = await open(peer);
   const failed = texts(stream);
   peer.socket.end(serverFrame({ type: 'text', payload: 'half of this' }).subarray(0, 5));
-  await expect(failed).rejects.toThrow('closed without a word');
+  await expect(failed).rejects.toThrow('closed without a close message');
 });
 
 test('a connection that is reset fails what reads it and what writes to it', async () => {
@@ -152,7 +152,7 @@ test('a connection that is reset fails what reads it and what writes to it', asy
   expect(await new Promise((resolve) => stream.write(Buffer.from('late'), resolve))).toBeInstanceOf(Error);
 });
 
-test('a peer that says nothing is waited for until the caller gives up', async () => {
+test('the client waits for a silent peer until the caller aborts', async () => {
   await using peer = await listen(() => '');
   const enough = new AbortController();
   const opening = expect(open(peer, { signal: enough.signal })).rejects.toMatchObject({ name: 'AbortError' });
@@ -163,7 +163,7 @@ test('a peer that says nothing is waited for until the caller gives up', async (
   await closed;
 });
 
-test('a peer that keeps the connection after its close is left', async () => {
+test('the client closes a connection that its peer keeps open after the close', async () => {
   await using peer = await listen(accept);
   const stream = await open(peer);
   peer.send({ type: 'close' });
@@ -185,11 +185,11 @@ test('a peer that speaks another protocol than those offered is refused', async 
   await expect(open(silent, { protocols: ['v4'] })).rejects.toThrow('speaks nothing, and not v4');
 });
 
-test('a message over the limit, and bytes that are no frames, end the connection with an error', async () => {
+test('a message over the limit, and bytes that are not frames, end the connection with an error', async () => {
   const long = Buffer.from([0x81, 127, 0, 0, 0, 0, 255, 255, 255, 255]);
   for (const [bytes, message] of [
     [long, 'is over 4194304 bytes'],
-    [Buffer.from('<html>'), 'is no frame of a server'],
+    [Buffer.from('<html>'), 'expected a frame of a server'],
   ] as const) {
     await using peer = await listen(accept);
     const failed = texts(await open(peer));
@@ -216,7 +216,7 @@ test('a peer whose messages nobody reads is made to wait', async () => {
   expect(await texts(stream)).toHaveLength(100);
 });
 
-test('an answer that is no WebSocket is a refusal with its status and its words', async () => {
+test('an answer other than a WebSocket is a refusal with its status and its text', async () => {
   await using peer = await listen(
     () => 'HTTP/1.1 403 Forbidden\r\nContent-Length: 17\r\nConnection: close\r\n\r\nPermission denied',
   );
@@ -225,7 +225,7 @@ test('an answer that is no WebSocket is a refusal with its status and its words'
   expect(refused).toMatchObject({ status: 403, message: 'Permission denied' });
 });
 
-test('a peer that does not prove that it understood is refused', async () => {
+test('a peer that answers with a wrong key is refused', async () => {
   await using peer = await listen(() => accept('another key'));
-  await expect(open(peer)).rejects.toThrow('no WebSocket server');
+  await expect(open(peer)).rejects.toThrow('expected a WebSocket server');
 });

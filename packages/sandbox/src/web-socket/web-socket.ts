@@ -1,9 +1,9 @@
 /**
  * A WebSocket as a stream of messages: for APIs that open a program's input and output over one.
  *
- * Node's own takes a certificate only from an `Agent` of the package undici, and tells no sender to wait: what nobody reads
- * stays in memory. The package `ws` does both, with a server and compression beside its client, and would be the only
- * dependency of the part that goes into images. What is needed of it is these two files.
+ * Node's own takes a certificate only from an `Agent` of the package undici, and cannot make a sender wait: unread data stays
+ * in memory. The package `ws` can do both. It also has a server and compression, and would be the only dependency of the part
+ * that goes into images. These two files are all that we need of it.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -64,7 +64,8 @@ export function openWebSocket({
         socket.destroy();
         reject(new Error(reason));
       };
-      if (answer.headers['sec-websocket-accept'] !== accepted) refuse('what answered is no WebSocket server');
+      if (answer.headers['sec-websocket-accept'] !== accepted)
+        refuse('expected a WebSocket server, got an answer without the right key');
       else if (protocols && !protocols.includes(protocol ?? ''))
         refuse(`the WebSocket server speaks ${protocol ?? 'nothing'}, and not ${protocols.join(' or ')}`);
       else resolve(new MessageStream(socket, head, { sends, protocol }));
@@ -95,7 +96,7 @@ export class MessageStream extends Duplex {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('error', (error) => this.destroy(error));
     socket.once('close', () => {
-      if (!this.#over) this.destroy(new Error('the WebSocket was closed without a word'));
+      if (!this.#over) this.destroy(new Error('the WebSocket was closed without a close message'));
     });
     // An error may come before anybody listens for it. Later listeners find it in `errored`.
     this.on('error', () => {});

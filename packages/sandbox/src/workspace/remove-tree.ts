@@ -1,10 +1,10 @@
 /**
- * Deletes what nobody uses any more, whatever a command left in it.
+ * Deletes directories that nobody uses any more, whatever a command left in them.
  *
  * rm(1) rather than fs.rm: it works with directory handles, so it neither follows a link swapped in meanwhile nor fails
  * on a tree deeper than PATH_MAX; a command can leave both behind. But starting a process costs more than deleting some
  * files, and most workspaces have few. So the entries of a directory that has few are deleted by name first, which
- * follows no link either: the directory is out of reach of commands by then, and its entries are not entered.
+ * follows no link either: commands cannot reach the directory any more, and its entries are not entered.
  */
 import { execFile } from 'node:child_process';
 import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';

@@ -39,7 +39,7 @@ export abstract class WorkspaceAccess {
 
   /** Throws `slot_gone` for a slot that is not held. */
   protected abstract readerOf(slot: Slot): WorkspaceReader;
-  /** Undefined where the trajectory has no workspace. */
+  /** Undefined if the trajectory has no workspace. */
   protected abstract viewOf(trajectoryId: string): Promise<WorkspaceView | undefined>;
 
   async readArtifact(slot: Slot, path: string, options: ReadArtifactOptions = {}): Promise<ArtifactContent> {
@@ -132,7 +132,7 @@ export abstract class WorkspaceAccess {
     return (await this.viewOf(trajectoryId))?.snapshot(options);
   }
 
-  /** A workspace of which nothing is left after a loss is not one that never existed. */
+  /** Tells a lost workspace from one that never existed. */
   async #presentView(trajectoryId: string): Promise<WorkspaceView | undefined> {
     const view = await this.viewOf(trajectoryId);
     if (!view && (await this.isReverted(trajectoryId))) throw revertedError(trajectoryId);

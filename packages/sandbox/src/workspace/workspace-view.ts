@@ -1,4 +1,4 @@
-/** A workspace for reading and moving, wherever it is. Nothing of it is open between calls. */
+/** A workspace for reading and moving, wherever it is. It has no file open between calls. */
 import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from '../artifacts.ts';
 import type { CapturedPath, CaptureOptions, ReadFilesOptions, WorkspaceCapture } from '../captures.ts';

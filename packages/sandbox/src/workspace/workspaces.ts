@@ -14,7 +14,7 @@
  *
  * A mounted workspace is a directory of the operator, which outlives its trajectories. Its link is all that belongs to a
  * trajectory: creating, replacing and removing a workspace change the link and never what it leads to. A link counts only while
- * the backend is told that its directory may be mounted.
+ * the backend's options allow its directory to be mounted.
  */
 import { randomUUID } from 'node:crypto';
 import type { Dirent } from 'node:fs';
@@ -48,7 +48,7 @@ export interface Workspace {
   readonly stateDir: string;
   /** The kernel user of its commands while a slot holds it; the server's own if there is none. */
   readonly user?: number | undefined;
-  /** Their group, where that is not the number of the user. */
+  /** Their group, if its number is not that of the user. */
   readonly group?: number | undefined;
   /** It is a directory of the operator: its owner and permissions stay as they are. */
   readonly isMounted?: true;
@@ -88,7 +88,7 @@ export class Workspaces {
     return workspaces;
   }
 
-  /** For what is on its way into a workspace; the next start empties it. */
+  /** A directory for files on their way into a workspace; the next start empties it. */
   get stagingDir(): string {
     return this.#trashDir;
   }
@@ -148,7 +148,7 @@ export class Workspaces {
     return (await Promise.all(found)).flat();
   }
 
-  /** The trajectories with a workspace here, or one that is noted as away, as far as names tell. */
+  /** The trajectories with a workspace here, or with a note that it is away, as far as names tell. */
   async trajectories(): Promise<string[]> {
     const entries = await readdir(this.baseDir, { withFileTypes: true });
     const here = entries.filter(isWorkspace).map(({ name }) => name);
@@ -286,7 +286,7 @@ function isWorkspace(entry: Dirent): boolean {
   return entry.isDirectory() || entry.isSymbolicLink();
 }
 
-/** False where it was there already. */
+/** False if it was there already. */
 async function makeDirectory(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

@@ -2,9 +2,9 @@
  * The request of a fork: that of the other run, with everything that the other run has said. Pure.
  *
  * - The messages keep their order and their indices, so a cut of the conversation stays valid.
- * - The terms are those of the time, with the changes that the client asks for. What is about one request of a client
- *   (its trace, that somebody waits for the answer) stays behind, and so does what the workspace began with: the files
- *   of a fork are those of the time, unless they were not in place by then.
+ * - The fork has the terms and files that the run had at that event, unless the files were not in place yet: then the fork
+ *   sets its workspace up itself. The client may change the terms.
+ * - The fork does not inherit what concerns one request only: its trace, and that a client waits for the answer.
  * - A fork never works in a directory of the operator. If the other run was about to, the fork begins with a copy.
  */
 import type { Content } from '@talaria/protocol';

@@ -18,7 +18,7 @@ export class Cursors {
   readonly #listing: string;
   readonly #expected: string;
 
-  /** `listing` is '' for runs, whose cursors are older than other listings. `expected` is told to whoever sends another. */
+  /** `listing` is '' for runs, whose cursors are older than other listings. `expected` is the message for an invalid cursor. */
   constructor(
     key: Uint8Array,
     listing = '',

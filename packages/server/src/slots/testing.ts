@@ -107,7 +107,7 @@ export class FakeBackend {
   }
 }
 
-/** As a pool does it: whoever leaves need not wait until it is his turn. */
+/** As in a pool: a caller that aborts leaves the queue at once. */
 async function aborted(signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<void>();

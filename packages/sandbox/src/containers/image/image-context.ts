@@ -15,7 +15,7 @@ import type { ArchiveEntry } from '../../workspace/artifacts/archive-entry.ts';
 import { tar } from '../../workspace/artifacts/tar.ts';
 import { SERVER_PROGRAM } from '../server-program.ts';
 
-/** Where such an image has its program. */
+/** The path of the program in such an image. */
 export const IMAGE_PROGRAM = '/talaria/sandbox-server';
 
 const LAUNCHER = `#!/bin/sh

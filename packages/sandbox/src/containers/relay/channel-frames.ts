@@ -3,9 +3,9 @@
  * byte for its type, four for the channel, four for a number, and the bytes of `data`, whose count that number is.
  *
  *   open     the channel begins
- *   data     bytes of it, at most as many as the other side has room for
+ *   data     bytes of the channel, at most as many as the other side has room for
  *   end      no more data from this side
- *   close    the channel is over, whatever was under way
+ *   close    the channel is over, even with data in transit
  *   credit   the other side may send this many bytes more
  */
 const TYPES = ['open', 'data', 'end', 'close', 'credit'] as const;
@@ -42,7 +42,7 @@ export function encodeFrame(
 export class FrameParser {
   #rest: Buffer = NOTHING;
 
-  /** Throws where the bytes are no frames. */
+  /** Throws if the bytes are not frames. */
   *parse(chunk: Buffer): Generator<ChannelFrame, void> {
     let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     for (let frame = firstFrame(rest); frame; frame = firstFrame(rest)) {
@@ -59,7 +59,7 @@ function firstFrame(bytes: Buffer): ChannelFrame | undefined {
   const channel = bytes.readUInt32BE(1);
   const count = bytes.readUInt32BE(5);
   if (type === undefined || (type === 'data' && count > MAX_DATA_BYTES))
-    throw new Error('what came over the relay is no frame');
+    throw new Error('expected a frame from the relay, got other bytes');
   if (type !== 'data') return { type, channel, count, bytes: NOTHING };
   const end = HEADER_BYTES + count;
   return bytes.length < end ? undefined : { type, channel, count, bytes: bytes.subarray(HEADER_BYTES, end) };

@@ -3,11 +3,11 @@
  *
  * - A channel is a stream like a socket: half-closed by `end`, closed at both ends by `destroy`.
  * - What is written to several channels arrives in the order in which it was written.
- * - Each end keeps at most `WINDOW_BYTES` of a channel that nobody reads, and such a channel holds up no other. An end that
- *   sends more than it was given room for, or anything else that it may not, ends everything.
+ * - Each end keeps at most `WINDOW_BYTES` of a channel that nobody reads, and such a channel holds up no other. If an end
+ *   sends more than the other has room for, or breaks another rule, the stream and all channels end.
  * - When the stream ends, every channel ends with an error.
  *
- * Not HTTP/2: it sends channels in an order of its own, and takes a client that drops many of them for an attacker.
+ * Not HTTP/2: it sends channels in an order of its own, and treats a client that drops many of them as an attacker.
  */
 import { Duplex } from 'node:stream';
 import { type ChannelFrame, encodeFrame, FrameParser, MAX_DATA_BYTES } from './channel-frames.ts';
@@ -24,7 +24,7 @@ export class Channels {
   #lastOpened = 0;
   #ended: Error | undefined;
 
-  /** `onOpen` is given the channels that the other end opens; without it, it may not. */
+  /** `onOpen` gets the channels that the other end opens; without `onOpen`, the other end may open none. */
   constructor(stream: Duplex, onOpen?: (channel: Duplex) => void) {
     this.#stream = stream;
     this.#onOpen = onOpen;
@@ -54,7 +54,7 @@ export class Channels {
     return channel;
   }
 
-  /** A promise where the stream is full: it resolves when the stream takes more. */
+  /** Returns a promise if the stream is full: it resolves when the stream takes more. */
   #send(type: ChannelFrame['type'], id: number, content?: Buffer | number): Promise<void> | undefined {
     if (this.#ended || this.#stream.write(encodeFrame(type, id, content))) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -77,7 +77,7 @@ export class Channels {
   #take(frame: ChannelFrame): void {
     const { type, channel: id } = frame;
     if (type === 'open') {
-      if (!this.#onOpen) throw new Error('the other end may open no channel');
+      if (!this.#onOpen) throw new Error('the other end may not open channels');
       if (this.#channels.has(id)) throw new Error('a channel was opened twice');
       this.#onOpen(this.#add(id));
     }
@@ -103,7 +103,7 @@ class Channel extends Duplex {
   #onCredit = (): void => {};
   /** Bytes that the other end may send. */
   #granted = WINDOW_BYTES;
-  /** Bytes that were taken in while nobody wanted more. */
+  /** Bytes that arrived while the reader wanted no more. */
   #owed = 0;
   #endedThere = false;
   #closedThere = false;
@@ -165,7 +165,7 @@ class Channel extends Duplex {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#onCredit();
-    // Where both have ended it, there may still be data that the other end has not read.
+    // If both ends have ended the channel, the other end may still have data to read.
     const over = this.#closedThere || (this.#endedThere && this.writableFinished);
     if (!over) this.#send('close');
     done(error);

@@ -12,16 +12,16 @@ const CHUNK_BYTES = 64 * 1024;
 export interface ExecCodec {
   /** A message that carries input. */
   input(bytes: Buffer): Buffer;
-  /** The message that ends the input; undefined where there is none, and only closing the WebSocket ends it. */
+  /** The message that ends the input. Undefined if the platform has none: then only closing the WebSocket ends the input. */
   readonly endOfInput: Buffer | undefined;
-  /** Throws where it is no message of the platform. */
+  /** Throws if it is not a message of the platform. */
   read(message: Buffer): ExecOutput;
 }
 
 export interface ExecOutput {
   stdout?: Buffer;
   stderr?: Buffer;
-  /** How the program ended: undefined if it has not, `true` if well, otherwise in words: `ended with 3`. */
+  /** How the program ended: undefined if it has not, `true` if it succeeded, otherwise in words: `ended with 3`. */
   ended?: true | string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The way into a container for whatever offers no more than the input and output of one program that runs there, as
- * Nomad's `alloc exec` and the `exec` of a pod do. The driver starts `<program> relay <socket>` in the container, whose
- * server it has told `multiplexed`, and hands over the program's streams as one.
+ * The way into a container for platforms that offer only the input and output of one program that runs there, such as
+ * Nomad's `alloc exec` and the `exec` of a pod. The driver starts the server inside with `multiplexed`. Then it starts
+ * `<program> relay <socket>` in the container, and hands over the program's streams as one.
  *
  * That one stream carries every connection to the server inside (channels.ts). So an exec is paid for once per container.
  */
@@ -10,8 +10,8 @@ import type { Reached } from '../container-driver.ts';
 import { Channels } from './channels.ts';
 
 /**
- * How long such a container may be silent. A stream that breaks is noticed at once. One that is only quiet may lead to a container
- * with a small share of a busy machine, which answers late, and whoever takes it for dead loses what it has done.
+ * How long such a container may be silent. We notice a broken stream at once. A quiet stream may lead to a container that answers
+ * late because it has a small share of a busy machine. To take it for dead would lose its work.
  */
 export const FAR_ANSWERS_WITHIN_MS = 20_000;
 
@@ -20,7 +20,7 @@ export const GREETING = 'talaria channels 1\n';
 
 /** Resolves when the server inside has greeted. The stream is not the caller's any more, also when this rejects. */
 export async function reachByRelay(stream: Duplex, signal: AbortSignal): Promise<Reached> {
-  // Whoever waits for it hears of it; here it only must not be unhandled.
+  // The callers that wait for it handle the error; here it only must not be unhandled.
   stream.on('error', () => {});
   try {
     await greeted(stream, signal);
@@ -58,5 +58,5 @@ function greeted(stream: Duplex, signal: AbortSignal): Promise<void> {
 }
 
 function unexpected(heard: Buffer): Error {
-  return new Error(`the relay was expected to greet, and said: ${heard.toString('utf8').trim()}`);
+  return new Error(`expected the greeting of the relay, got: ${heard.toString('utf8').trim()}`);
 }

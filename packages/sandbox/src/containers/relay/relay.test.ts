@@ -1,4 +1,4 @@
-/** A relay as a driver uses it: a process whose input and output are all there is between two ends. */
+/** A relay as a driver uses it: a process whose input and output are the only link between two ends. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -70,7 +70,7 @@ test('carries many connections, each with its own bytes, and half-closes them', 
     expect(text).toBe(`line ${index}\n`.repeat(1_000));
 });
 
-test('what is written to several connections arrives in that order', async () => {
+test('writes to several connections arrive in their order', async () => {
   const heard: string[] = [];
   await using relayed = await relayTo((connection) => {
     connection.once('data', (bytes) => heard.push(String(bytes)));
@@ -85,7 +85,7 @@ test('what is written to several connections arrives in that order', async () =>
   expect(heard).toEqual(numbers);
 });
 
-test('a connection that nobody reads from holds up no other, and its sender is told to wait', async () => {
+test('a connection that nobody reads from holds up no other, and its sender has to wait', async () => {
   let sent = 0;
   await using relayed = await relayTo((connection) => {
     if (relayed.accepted.length > 1) return echo(connection);
@@ -122,7 +122,7 @@ test('a connection that is destroyed at one end is closed at the other', async (
   await expect.poll(() => theirs.destroyed).toBe(true);
 });
 
-test('what was sent before a connection was ended and destroyed is read all the same', async () => {
+test('data that was sent before a connection was ended and destroyed is still read', async () => {
   await using relayed = await relayTo((connection) => {
     connection.end(Buffer.alloc(500_000), () => connection.destroy());
   });
@@ -156,9 +156,9 @@ test('a relay ends with its input, and with it every connection', async () => {
 });
 
 test.each([
-  ['something else than frames', Buffer.from('hello there, host'), 'no frame'],
+  ['other bytes than frames', Buffer.from('hello there, host'), 'expected a frame'],
   ['more than there is room for', overfull(), 'more than it has room for'],
-  ['a channel of its own', encodeFrame('open', 7), 'may open no channel'],
+  ['a channel of its own', encodeFrame('open', 7), 'may not open channels'],
 ])('a far end that sends %s loses every connection', async (_, bytes, reason) => {
   const [near, far] = duplexPair();
   far.write(GREETING);
@@ -175,13 +175,13 @@ function overfull(): Buffer {
   return Buffer.concat(Array.from({ length: WINDOW_BYTES / MAX_DATA_BYTES + 1 }, () => full));
 }
 
-test('what stands in the place of the greeting is told', async () => {
+test('a wrong greeting appears in the error', async () => {
   const [near, far] = duplexPair();
   far.end('sh: node: not found');
   await expect(reachByRelay(near, never)).rejects.toThrow('sh: node: not');
 });
 
-test('reaching is given up when the program ends, or when the caller does', async () => {
+test('an attempt to reach a server fails when the program ends or the caller aborts', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'talaria-relay-test-'));
   const reach = (signal: AbortSignal) => {
     const process = startRelay(dir);

@@ -13,7 +13,7 @@ import { ProtocolError } from './frames.ts';
 
 /** Lines are sent in pieces of about this size. */
 const PIECE_CHARS = 64 * 1024;
-/** The longest path, its bytes beside it, and a link's target. */
+/** Room for the longest path, its bytes in base64, and a link's target. */
 const MAX_LINE_BYTES = 256 * 1024;
 /** Far more than any capture before listed. */
 const MAX_REMOVED = 1_000_000;
@@ -56,7 +56,7 @@ export async function* captureLines(capture: WorkspaceCapture): AsyncGenerator<B
   yield* pieces(omitted, 'omitted');
 }
 
-/** A container that lists more than it was asked for is not listened to. */
+/** Refuses a list that is longer than the one we asked the container for. */
 export async function parseCapture(
   bytes: AsyncIterable<Uint8Array>,
   maxEntries = Number.POSITIVE_INFINITY,
@@ -132,7 +132,7 @@ function checkEntry(entry: CapturedEntry): CapturedEntry {
   throw new ProtocolError('a captured entry lacks its content');
 }
 
-/** One that leads nowhere but down from the workspace. */
+/** A path that leads only downwards from the workspace. */
 function relativePath(value: unknown): string {
   const path = string(value);
   const isRelative = !path.includes('\0') && !path.split('/').some((name) => ['', '.', '..'].includes(name));

@@ -1,4 +1,4 @@
-/** Checking what came over a connection: each takes anything and gives back what it should be, or throws. */
+/** Checks of values from a connection: each takes any value, and returns it with its type, or throws. */
 import { ProtocolError } from './frames.ts';
 
 export type Check<T> = (value: unknown) => T;
@@ -59,7 +59,7 @@ export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value) => (value === undefined || value === null ? undefined : check(value));
 }
 
-/** Names the kind of what came and not its content: commands may have made it. */
+/** Names the kind of the value and not its content: commands may have made it. */
 function unexpected(expected: string, value: unknown): ProtocolError {
   const came =
     value == null ? 'nothing' : Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`;

@@ -4,7 +4,7 @@
  */
 import type { LocalBackendOptions } from '../../local/local-backend.ts';
 
-/** What a driver passes to the server inside. */
+/** The settings that a driver passes to the server inside. */
 export interface ContainerServerConfig {
   socketPath: string;
   /** Whether a connection to the socket carries many, as a relay needs it (relay/reach-by-relay.ts). */
@@ -18,6 +18,6 @@ export interface ContainerServerConfig {
 process.on('SIGUSR1', () => {});
 
 const [, , first = '', second = ''] = process.argv;
-// Each loads what it needs: a relay is there in a third of the time that the server takes.
+// Each loads only what it needs: a relay is ready in a third of the time that the server takes.
 if (first === 'relay') await import('../relay/relay.ts').then(({ relay }) => relay(second));
 else await import('./serve.ts').then(({ serve }) => serve(JSON.parse(first)));

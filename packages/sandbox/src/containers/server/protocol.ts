@@ -4,7 +4,7 @@
  *
  *   attach    The owner's hold on the server. Answered with `Attached`, then every `Ping` with a `Pong`. When this
  *             connection ends the server ends, and with it the container: so what a backend started dies with it.
- *   open      A slot for a trajectory, whose workspace lies there by now or is new. Answered with `Opened` or `Failed`.
+ *   open      A slot for a trajectory, whose workspace is already there or is new. Answered with `Opened` or `Failed`.
  *   close     Ends what runs in a slot and gives it up. Answered with `Closed` or `Failed`.
  *   execute   Followed by `count` lines of `ToolCall`. Each result comes as soon as it is there, so a slow call holds up
  *             no other. `Abort` ends one of the calls, which is answered like every other when nothing is left of it.
@@ -114,7 +114,7 @@ export function parseOpened(frame: unknown): Opened | Failed {
 export function parseClosed(frame: unknown): Closed | Failed {
   if ('failed' in object(frame)) return parseFailed(frame);
   if (object(frame).closed === true) return { closed: true };
-  throw new ProtocolError('an answer to close says neither yes nor no');
+  throw new ProtocolError('expected `closed: true` or `failed` in the answer to close, got neither');
 }
 
 const parseAbort = shape<Abort>({ abort: integer });

@@ -222,7 +222,7 @@ async function* atMost(count: number, bytes: AsyncIterable<Buffer>): AsyncGenera
   let left = count;
   for await (const chunk of bytes) {
     left -= chunk.length;
-    if (left < 0) throw new ProtocolError(`more than the ${count} bytes of a file that were asked for`);
+    if (left < 0) throw new ProtocolError(`expected ${count} bytes of a file, got more`);
     yield chunk;
   }
 }
@@ -234,5 +234,5 @@ async function* partsOf(talk: Conversation): AsyncGenerator<Part, void> {
 async function answerOf(talk: Conversation): Promise<unknown> {
   const said = parsePart(await talk.next());
   if ('answer' in said) return said.answer;
-  throw new ProtocolError('something else stands where an answer should');
+  throw new ProtocolError('expected an answer, got another message');
 }

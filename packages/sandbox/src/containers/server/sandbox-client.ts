@@ -2,8 +2,8 @@
  * The backend's side of the protocol: one container's sandbox server, from `attach` until it is lost.
  *
  *   attached ─its connection ends→ lost
- *   attached ─it leaves pings unanswered for some seconds, or a call long after that had to be over→ lost
- *   attached ─it says what nobody asked for, too much, or nonsense→ lost
+ *   attached ─it leaves pings unanswered for some seconds, or a call long after its deadline→ lost
+ *   attached ─it sends an answer without a question, too much, or an invalid line→ lost
  *
  * Lost is final. Every call in progress then ends at once: an execution without its result, anything else with an
  * error. So no call waits longer for a dead or frozen container than the pings take to notice it, and none waits

@@ -136,7 +136,7 @@ describe('a client and its server', () => {
     expect(size?.output).toBe(`${content.length}\n`);
   });
 
-  /** What the server answers to these bytes until it closes the connection. */
+  /** The answer of the server to these bytes until it closes the connection. */
   async function answerTo(bytes: string): Promise<string> {
     const connection = connect(path);
     connection.on('error', () => {});
@@ -184,11 +184,11 @@ describe('a client and an untrusted server', () => {
   const calls = [{ slotId: 's', tool: 'bash', args: {}, signal: never, longestS: 60 }];
 
   test.each([
-    ['something else than JSON', 'oops'],
+    ['a line that is not JSON', 'oops'],
     ['a result without its parts', '{"index":0}'],
-    ['a failure nobody knows', result({ failure: 'bored' })],
-    ['a time that is none', result({ duration_s: '1' })],
-    ['no object', '17'],
+    ['an unknown failure', result({ failure: 'bored' })],
+    ['an invalid time', result({ duration_s: '1' })],
+    ['a number', '17'],
   ])('%s instead of a result loses the server', async (_, line) => {
     const client = await SandboxClient.attach(await serve({ attach: ATTACHED, execute: line }), never);
     const results: ToolResult[] = [];
@@ -262,7 +262,7 @@ describe('a client and an untrusted server', () => {
     expect(client.lost.reason).toMatchObject({ message: expect.stringContaining('does not answer') });
   });
 
-  test('a server that may take its time is lost only after it', async () => {
+  test('a server with a longer time to answer is lost only after that time', async () => {
     const answers = { attach: ATTACHED, execute: () => {} };
     const patient = { pingEveryMs: 20, answersWithinMs: 500 };
     const client = await SandboxClient.attach(await serve(answers), never, patient);
@@ -324,7 +324,7 @@ describe('a client and an untrusted server', () => {
     await expect.poll(() => client.lost.aborted).toBe(true);
   });
 
-  test('files come with no more bytes than were asked for, whatever the server sends', async () => {
+  test('files come with no more than the requested bytes, whatever the server sends', async () => {
     const data = `${JSON.stringify({ data: Buffer.alloc(1_000).toString('base64') })}\n`;
     const archive = (connection: Socket) => connection.write(`{"answer":true}\n${data.repeat(3)}`);
     const file = (connection: Socket) =>
@@ -355,7 +355,7 @@ describe('a client and an untrusted server', () => {
     }
   });
 
-  test('a server that does not accept its owner is given up when the caller aborts', async () => {
+  test('a caller can abort the wait for a server that does not accept its owner', async () => {
     const signal = AbortSignal.timeout(50);
     await expect(SandboxClient.attach(await serve({ attach: () => {} }), signal)).rejects.toMatchObject({
       name: 'TimeoutError',

@@ -14,7 +14,7 @@ export async function serve(config: ContainerServerConfig): Promise<void> {
   await backend.start();
   const server = new SandboxServer(backend, () => process.exit());
   await server.listen(`${socketPath}.new`, { multiplexed });
-  // Under its own name it can be connected to from the first moment.
+  // Under its final name the socket accepts connections from the first moment.
   await rename(`${socketPath}.new`, socketPath);
   // Some runtimes share files with the host, but not sockets. So the host sees by this file that it need not wait any more.
   await writeFile(socketPath + LISTENING, '');

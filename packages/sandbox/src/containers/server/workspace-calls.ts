@@ -3,7 +3,7 @@
  * no slot.
  *
  *   list               answered with one `Answer`, or `Failed`.
- *   capture            answered with `Answer` (false where there is no workspace), then `Chunk`s, then `End`, or `Failed`. The
+ *   capture            answered with `Answer` (false if there is no workspace), then `Chunk`s, then `End`, or `Failed`. The
  *                      data are lines of JSON (capture-lines.ts), because a capture may be longer than a line can be.
  *   read               followed by `Chunk`s and the `End` of a list of paths in JSON. Answered like `archive`, with the content of
  *                      these files.
@@ -216,7 +216,7 @@ export function parsePart(frame: unknown): Exclude<Part, { failed: string }> {
   if ('data' in said) return { data: Buffer.from(string(said.data), 'base64') };
   if (said.end === true) return { end: true };
   if ('answer' in said) return { answer: said.answer };
-  throw new ProtocolError('a line is neither answer, data nor end');
+  throw new ProtocolError('expected a line with an answer, data or an end, got another one');
 }
 
 export function failedPart(error: unknown): Extract<Part, { failed: string }> {
@@ -240,7 +240,7 @@ export async function* chunksOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerato
 export async function* bytesOf(parts: AsyncIterable<Part>): AsyncGenerator<Buffer, void> {
   for await (const said of parts) {
     if ('end' in said) return;
-    if (!('data' in said)) throw new ProtocolError('something else stands where data should');
+    if (!('data' in said)) throw new ProtocolError('expected data, got another message');
     yield said.data;
   }
   throw new Error('the connection ended before the data did');

@@ -25,7 +25,7 @@ export interface PackingBackend extends ToolBackend {
     paths: readonly CapturedPath[],
     options?: ReadFilesOptions,
   ): AsyncIterable<Uint8Array>;
-  /** Undefined where there is nothing. */
+  /** Undefined if there is nothing. */
   pack(trajectoryId: string, part: WorkspacePart): Promise<Readable | undefined>;
   /** Replaces whatever the workspace had; `workspace` comes first, because it also clears the other part. */
   unpack(trajectoryId: string, part: WorkspacePart, packed: AsyncIterable<Uint8Array>): Promise<void>;

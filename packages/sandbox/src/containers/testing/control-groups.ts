@@ -1,7 +1,7 @@
 /**
- * Control groups of a test's own, in every hierarchy: for a cluster, so that nothing of it stays in those of the machine, and for a
- * Docker daemon. They have as much processor time as many processes: a group counts as one, and beside other work on the
- * machine all of its containers together would starve.
+ * Control groups of a test's own, in every hierarchy: for a Docker daemon, and for a cluster, so that it leaves nothing in the
+ * machine's own groups. They get the processor share of many processes: a group counts as one process, so beside other work on
+ * the machine all of its containers together would starve.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';

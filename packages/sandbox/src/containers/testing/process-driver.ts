@@ -100,7 +100,7 @@ export class ProcessDriver implements ContainerDriver {
   }
 
   async ended(name: string, signal: AbortSignal): Promise<void> {
-    // The backend asks this of every container for as long as it lives, so looking again and again would take much time.
+    // The backend waits here for every container for its whole life, so polling would take much time.
     const child = this.#children.get(name);
     if (child?.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
     while (isAlive((await this.#read(name))?.token ?? '0-0'))

@@ -1,4 +1,4 @@
-/** A server that dies without a word, as the drivers of containers must expect it. */
+/** A server that is killed, as the drivers of containers must expect. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -9,7 +9,7 @@ import type { DockerBackendOptions } from '../docker-backend.ts';
 import { TEST_IMAGE, type TestDaemon } from '../testing/docker-daemon.ts';
 import { createTest, listContainers, newTrajectory, startTest } from '../testing/docker-fixture.ts';
 
-/** Who a server is, in its directory. */
+/** The id of a server, in its directory. */
 const ID = '.sandbox/docker/server';
 
 const SLOTS = 50;
@@ -31,7 +31,7 @@ export function describeCrash(daemon: () => TestDaemon): void {
       await once(server, 'exit');
       expect(before).toHaveLength(1 + SLOTS / SLOTS_PER_CONTAINER);
 
-      // By itself: a container ends with the connection of its owner.
+      // Nobody ends them: a container ends by itself with the connection of its owner.
       const running = async () => (await listContainers(daemon())).filter(({ State }) => State.Running);
       await expect.poll(async () => (await running()).length).toBe(1);
 

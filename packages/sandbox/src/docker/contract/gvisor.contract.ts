@@ -1,4 +1,4 @@
-/** What is different where containers have a kernel of their own: what they are refused for, what they hold against, how they die. */
+/** Containers with a kernel of their own: which daemons are refused, what commands see and may use, and how a container dies. */
 import { release } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callDocker, type TestDaemon } from '../testing/docker-daemon.ts';
@@ -12,7 +12,7 @@ import {
 
 const MB = 1024 * 1024;
 
-/** The daemon's names of gVisor: as it should be, and with what is missing. */
+/** The daemon's names of gVisor: complete, or with a part missing. */
 export const GVISOR = { whole: 'runsc', noSockets: 'runsc-no-sockets', noGroups: 'runsc-no-groups' } as const;
 
 export function describeGvisorStart(daemon: () => TestDaemon): void {
@@ -39,7 +39,7 @@ export function describeGvisorStart(daemon: () => TestDaemon): void {
       expect(await allContainers()).toBe(before);
     });
 
-    test('without control groups it starts where no limit is asked for', async () => {
+    test('without control groups it starts if no limit is requested', async () => {
       await using docker = await startTest(daemon(), { runtime: GVISOR.noGroups, limits: {}, warmSlots: 0 });
       expect(docker.backend.stats().limits).toEqual([]);
     });
@@ -90,7 +90,7 @@ export function describeGvisorWalls(daemon: () => TestDaemon): void {
       await docker.backend.release(slot);
     });
 
-    test('it ends as a whole when memory runs out; the call is told, and the workspace is kept', async () => {
+    test('the whole container ends when memory runs out; the call reports it, and the workspace is kept', async () => {
       const trajectory = newTrajectory();
       const slot = await docker.backend.acquire(trajectory);
       await docker.bash(slot, 'echo kept > note');

@@ -8,7 +8,7 @@ import type { Slot } from '../../backend.ts';
 import type { TestDaemon } from '../testing/docker-daemon.ts';
 import { type DockerTest, inspectContainer, newTrajectory, startTest } from '../testing/docker-fixture.ts';
 
-/** Of system calls on x86-64 that no command needs. */
+/** The numbers of system calls on x86-64 that no command needs. */
 const FORBIDDEN_CALLS = {
   bpf: 321,
   keyctl: 250,
@@ -126,7 +126,7 @@ export function describeIsolation(daemon: () => TestDaemon): void {
       expect(SecurityOpt).toContain('no-new-privileges');
     });
 
-    test('a command has no capability, no new privileges, no way to either, and is not root', async () => {
+    test('a command is not root, and neither has nor gets capabilities or new privileges', async () => {
       const { output } = await bash('grep -E "^(Cap(Prm|Eff)|NoNewPrivs|Seccomp):" /proc/self/status; id -u');
       expect(output).toMatch(/^CapPrm:\s0{16}\nCapEff:\s0{16}\nNoNewPrivs:\s1\nSeccomp:\s2\n[1-9]\d*\n$/);
       for (const command of [

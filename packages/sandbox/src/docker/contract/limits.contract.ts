@@ -1,4 +1,4 @@
-/** What the contract for limits does not say: slots of one container, and the server in it, under a hog beside them. */
+/** Beyond the contract for limits: slots of one container, and the server in it, under a hog beside them. */
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../testing/docker-daemon.ts';
 import { newTrajectory, startTest } from '../testing/docker-fixture.ts';
@@ -24,7 +24,7 @@ export function describeSharedLimits(daemon: () => TestDaemon): void {
       expect(docker.troubles).toEqual([]);
     });
 
-    test('a command that gets the server killed is told so, and its container is replaced', async () => {
+    test('a command that gets the server killed fails with `oom`, and its container is replaced', async () => {
       await using docker = await startTest(daemon(), { limits: { memoryBytes: 64 * MEGABYTE } });
       const trajectory = newTrajectory();
       const slot = await docker.backend.acquire(trajectory);

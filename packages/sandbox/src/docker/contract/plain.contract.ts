@@ -1,6 +1,6 @@
 /**
- * Where slots cannot be kept apart inside a container, because of its image or its runtime: one slot for each, which ends with
- * it, and nothing of it believed.
+ * Containers that cannot isolate their slots, because of their image or runtime: each has one slot and ends with it, and the
+ * backend trusts nothing in it.
  */
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export async function importNoNamespaces(daemon: TestDaemon): Promise<void> {
   await importImage(daemon.host, NO_NAMESPACES, root.path);
 }
 
-/** `options` are those that make it so. */
+/** `options` name such an image or runtime. */
 export function describePlain(daemon: () => TestDaemon, options: Partial<DockerBackendOptions>): void {
   describe('without namespaces inside', () => {
     let docker: DockerTest;
@@ -162,7 +162,7 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
       await docker.backend.release(slot);
     });
 
-    test('what a container makes of its directories affects neither other workspaces nor the host', async () => {
+    test('a container that changes its directories affects neither other workspaces nor the host', async () => {
       const [mine, theirs] = [newTrajectory(), newTrajectory()];
       const before = await readdir(docker.workspacesDir);
       const slot = await docker.backend.acquire(mine);

@@ -11,7 +11,7 @@ const NO_LIBRARIES = 'talaria-test:no-libraries';
 const NO_SHELL = 'talaria-test:no-shell';
 const NO_DU = 'talaria-test:no-du';
 
-/** What every backend keeps in its directory; among it who it is, by which it finds its containers again. */
+/** What every backend keeps in its directory; it includes its id, by which it finds its containers again. */
 const KEPT = ['', '/slots', '/trash', '/away', '/docker', '/docker/server'].map((path) => `.sandbox${path}`);
 
 export function describeStarting(daemon: () => TestDaemon): void {
@@ -53,7 +53,7 @@ export function describeStarting(daemon: () => TestDaemon): void {
       ['an image in which node does not run', { image: NO_LIBRARIES }, 'cannot open shared object file'],
       ['an image without a shell', { image: NO_SHELL }, '/bin/sh'],
       [
-        'a server that cannot do what it is told',
+        'a server that cannot enforce a limit',
         { image: NO_DU, limits: { workspaceBytes: 1e9 } },
         'not enforced',
       ],

@@ -36,7 +36,7 @@ export interface OwnDaemon {
   start(): Promise<void>;
 }
 
-/** Why there is none for tests on this machine; undefined if there is one. */
+/** Why this machine has no daemon for tests; undefined if it has one. */
 export async function whyNoDocker(): Promise<string | undefined> {
   if (process.env.DOCKER_HOST) return undefined;
   if (process.getuid?.() !== 0) return 'DOCKER_HOST is not set, and only root can start a daemon';
@@ -50,7 +50,7 @@ export async function whyNoDocker(): Promise<string | undefined> {
   return undefined;
 }
 
-/** What the configuration of a daemon says about its runtimes, by their names. */
+/** The runtimes in the configuration of a daemon, by their names. */
 export type Runtimes = Readonly<Record<string, { path: string; runtimeArgs?: readonly string[] }>>;
 
 /** The daemon has the test image. If the test starts its own daemon, that one also has these runtimes. */
@@ -116,7 +116,7 @@ class DaemonProcess implements OwnDaemon {
     }
   }
 
-  /** By its pid, and with everything it runs. */
+  /** Ends the daemon by its pid, with everything it runs. */
   async stop(): Promise<void> {
     this.#kill();
     await this.#ended;

@@ -79,7 +79,7 @@ async function librariesOf(programs: readonly string[]): Promise<string[]> {
   return [...stdout.matchAll(/(?:=> |^\t)(\/\S+) \(/gm)].map((match) => match[1] as string);
 }
 
-/** Under its name on this machine, the directories resolved: what a link leads to is what is copied. */
+/** Adds a file under its name on this machine, with its directories resolved: of a link, its target is copied. */
 async function copyInto(root: string, file: string): Promise<void> {
   const directory = join(root, await realpath(dirname(file)));
   await mkdir(directory, { recursive: true });

@@ -36,7 +36,7 @@ interface Kept {
 
 const kept = new WeakMap<ExecPlugin, Kept>();
 
-/** A program that is named with a slash is searched for from `dir`. Many may find out at once that they were refused. */
+/** A command with a slash is a path from `dir`. Callers that are refused at the same time share one run of the program. */
 export function execCredentials(
   plugin: ExecPlugin,
   dir: string,
@@ -82,7 +82,7 @@ async function runPlugin(plugin: ExecPlugin, dir: string): Promise<Status> {
     const { status } = JSON.parse(printed) as { status?: Status };
     if (status?.token || status?.clientCertificateData) return status;
   } catch {
-    // Said below.
+    // The error below says it.
   }
   throw fail('printed no ExecCredential with a token or a certificate');
 }

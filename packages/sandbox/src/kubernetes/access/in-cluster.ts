@@ -8,7 +8,7 @@ const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Undefined where this process is in no pod. */
+/** Undefined if this process does not run in a pod. */
 export async function inClusterAccess(
   env: Environment,
   dir = SERVICE_ACCOUNT_DIR,

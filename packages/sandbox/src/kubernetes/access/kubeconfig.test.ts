@@ -62,7 +62,7 @@ test('files are found beside the kubeconfig, and read again when they have chang
   expect(await access.credentials()).toMatchObject({ token: 'second' });
 });
 
-test('of several files the first that names a thing decides, and one that is missing is empty', async () => {
+test('the first of several files that names a thing decides, and a missing file counts as empty', async () => {
   const one = await write('one', 'current-context: other\nusers:\n- name: me\n  user: {token: first}\n');
   const two = await write('two', config('    token: second'));
   const access = await kubeconfigAccess([join(dir, 'missing'), one, two]);
@@ -91,7 +91,7 @@ test('a plugin is run for a token, and again when the token expires', async () =
   expect(await lasting.credentials()).toMatchObject({ token: 'made' });
   await lasting.credentials();
   expect(await readFile(count, 'utf8')).toBe('get-token hello\n');
-  // An API server may take a token back before it expires. All who notice share one call.
+  // An API server may take a token back before it expires. All callers that notice share one call.
   await Promise.all([lasting.credentials({ renewed: true }), lasting.credentials({ renewed: true })]);
   await lasting.credentials();
   expect((await readFile(count, 'utf8')).trim().split('\n')).toHaveLength(2);
@@ -101,7 +101,7 @@ test('a plugin is run for a token, and again when the token expires', async () =
   expect((await readFile(count, 'utf8')).trim().split('\n')).toHaveLength(4);
 });
 
-test('what is wrong is said, and what is not supported is refused by name, without a secret', async () => {
+test('errors are reported, unsupported settings are refused by name, and no secret is shown', async () => {
   const reject = async (content: string, context?: string) =>
     kubeconfigAccess([await write('config', content)], context).then(
       () => 'accepted',
@@ -110,7 +110,7 @@ test('what is wrong is said, and what is not supported is refused by name, witho
   expect(await reject(config('    token: x'), 'prod')).toContain('has no context prod; it has dev, other');
   expect(await reject('contexts: []')).toContain('names no current context');
   for (const nonsense of ['', 'secret', '[]', 'contexts: secret', 'users: [secret]', 'clusters: {a: secret}'])
-    expect(await reject(nonsense)).toMatch(/is no kubeconfig\.$|names no current context/);
+    expect(await reject(nonsense)).toMatch(/is not a kubeconfig\.$|names no current context/);
   expect(await reject('a: b: c: secret')).toMatch(/is neither YAML nor JSON\.$/);
   expect(await reject(config('    as: somebody'))).toContain('has as for its user, which is not supported');
   expect(await reject(config('    password: secret'))).not.toContain('secret');

@@ -1,7 +1,7 @@
 /**
  * Access as a kubeconfig describes it: clusters, users and contexts that pair them. Several files are read as one, in which the
- * first that names a thing decides, as kubectl reads them. What is not supported is refused by name and never ignored:
- * whoever is told to act as somebody else must not act as himself.
+ * first that names a thing decides, as kubectl reads them. An unsupported setting is refused by name and never ignored: without
+ * `as`, for example, calls would have the rights of another user than the file says.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -58,7 +58,7 @@ const UNSUPPORTED_USER = [
   'as-user-extra',
 ];
 
-/** `context` is the current one where none is named. */
+/** `context` is the current one by default. */
 export async function kubeconfigAccess(paths: readonly string[], context?: string): Promise<ClusterAccess> {
   const files = await readAll(paths);
   const name = context ?? files.find(({ value }) => value['current-context'])?.value['current-context'];
@@ -86,9 +86,9 @@ export async function kubeconfigAccess(paths: readonly string[], context?: strin
   };
 }
 
-/** A file that is missing is an empty one, as long as another is there. */
+/** A missing file counts as empty, as long as another one exists. */
 async function readAll(paths: readonly string[]): Promise<Found<Kubeconfig>[]> {
-  // Loaded only where it is needed: a server in a pod reads no kubeconfig.
+  // Loaded only when it is needed: a server in a pod reads no kubeconfig.
   const { parse } = await import('yaml');
   const found: Found<Kubeconfig>[] = [];
   for (const path of paths) {
@@ -110,7 +110,7 @@ function parseFile(parse: (text: string) => unknown, path: string, text: string)
   } catch {
     throw refusal([path], 'is neither YAML nor JSON');
   }
-  if (!isKubeconfig(value)) throw refusal([path], 'is no kubeconfig');
+  if (!isKubeconfig(value)) throw refusal([path], 'is not a kubeconfig');
   return value;
 }
 
@@ -163,7 +163,7 @@ async function clusterTls({ value, path }: Found<Cluster>): Promise<Credentials[
   };
 }
 
-/** A token in the file comes before a file of it, and both before a plugin. */
+/** Takes a token in the kubeconfig first, then a token file, then a plugin. */
 async function userCredentials(user: Found<User> | undefined, renewed: boolean): Promise<Credentials> {
   if (!user) return { tls: {} };
   const { value, path } = user;

@@ -51,7 +51,7 @@ export function describeFailures(cluster: () => Cluster): void {
       });
     });
 
-    test('a pod for which there is no room is refused at once, with what is used up, and leaves no pod', async () => {
+    test('a pod without room is refused at once, the error names what is used up, and no pod is left', async () => {
       const pod = { image: SANDBOX_IMAGE, memoryMb: 10_000_000 };
       await using kubernetes = await createTest(cluster(), { pod, limits: {} });
       await expect(kubernetes.backend.start()).rejects.toMatchObject({
@@ -61,12 +61,12 @@ export function describeFailures(cluster: () => Cluster): void {
       expect(await cluster().podNames()).toEqual([]);
     });
 
-    test('a quota that is used up is no room, too, and while others hold it a caller waits', async () => {
+    test('a used-up quota counts as no room, and while others hold it a caller waits', async () => {
       await using kubernetes = await startTest(cluster(), { acquireTimeoutS: 3 });
       const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'one' } };
       const spec = { hard: { pods: '1' } };
       const made = await cluster().call<object>('POST', QUOTAS, { ...quota, spec });
-      // A controller manager counts; there is none here.
+      // A controller manager would count the pods; there is none here.
       await cluster().call('PUT', `${QUOTAS}/one/status`, {
         ...{ ...made, status: { ...spec, used: { pods: '1' } } },
       });
@@ -122,7 +122,7 @@ export function describeFailures(cluster: () => Cluster): void {
       await startAndKill({ module, backend: 'KubernetesBackend', options, trajectories: killed });
       const left = await cluster().podNames();
       expect(left.length).toBeGreaterThanOrEqual(killed.length + 1);
-      // Without anybody's help: a pod that hears nothing of its owner ends.
+      // Nobody ends it: a pod that hears nothing of its owner ends by itself.
       const ended = async () => {
         const { items } = await cluster().call<{ items: Pod[] }>('GET', PODS);
         return items.filter(({ status }) => status?.phase === 'Failed' || status?.phase === 'Succeeded')

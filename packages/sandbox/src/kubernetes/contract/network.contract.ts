@@ -1,4 +1,4 @@
-/** Whether pods have a network is tried, and not believed. */
+/** A trial finds out whether pods have a network; the policy alone proves nothing. */
 import { describe, expect, test } from 'vitest';
 import { connectKubernetes } from '../kubernetes-backend.ts';
 import { networkIsDenied } from '../network-trial.ts';

@@ -1,4 +1,4 @@
-/** A server in a pod finds its cluster by itself, and its pods go with it. */
+/** A server in a pod finds its cluster by itself, and Kubernetes deletes its pods with it. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readManifest } from '../testing/apply-manifest.ts';
@@ -19,7 +19,7 @@ interface Owned {
 
 export function describeOwnership(cluster: () => Cluster): void {
   describe('a server in a pod', () => {
-    /** What deploy/kubernetes/sandboxes.yaml gives, in the server's own namespace. */
+    /** The rights that deploy/kubernetes/sandboxes.yaml gives, in the server's own namespace. */
     async function settle(): Promise<void> {
       const call = (path: string, body: object) => cluster().call('POST', path, body);
       await call('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME } });
@@ -40,7 +40,7 @@ export function describeOwnership(cluster: () => Cluster): void {
     }
 
     function serverPod(): object {
-      // Nothing here makes the address of the API's service lead to it.
+      // In this cluster the address of the API's service does not lead to the API server.
       const service = { KUBERNETES_SERVICE_HOST: cluster().address, KUBERNETES_SERVICE_PORT: String(PORT) };
       return {
         ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: SERVER } },
@@ -63,7 +63,7 @@ export function describeOwnership(cluster: () => Cluster): void {
       return (await cluster().call<{ items: Owned[] }>('GET', PODS)).items;
     }
 
-    test('it finds the cluster by its service account, and Kubernetes deletes its pods with it', async () => {
+    test('finds the cluster by its service account, and Kubernetes deletes its pods with it', async () => {
       await cluster().start('kube-controller-manager');
       await cluster().setNetwork('open');
       try {

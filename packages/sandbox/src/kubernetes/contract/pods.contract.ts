@@ -1,4 +1,4 @@
-/** What a slot has in a pod of its own, and what it does not have. */
+/** A slot has a pod of its own: what commands get there, and what they do not get. */
 import { describe, expect, test } from 'vitest';
 import type { Cluster } from '../testing/cluster.ts';
 import { createTest, startTest } from '../testing/kubernetes-fixture.ts';
@@ -35,7 +35,7 @@ export function describePods(cluster: () => Cluster): void {
       expect(kubernetes.troubles).toEqual([]);
     });
 
-    test('a command over the memory limit is told so', async () => {
+    test('a command over the memory limit fails with `oom`', async () => {
       await using kubernetes = await startTest(cluster(), { limits: { memoryBytes: 64 * MEGABYTE } });
       const slot = await kubernetes.backend.acquire();
       expect(await kubernetes.bash(slot, 'tail /dev/zero')).toMatchObject({
@@ -44,7 +44,7 @@ export function describePods(cluster: () => Cluster): void {
       });
     });
 
-    test('a limit on processes is refused, with who could enforce it', async () => {
+    test('a limit on processes is refused, and the error names what could enforce it', async () => {
       await using kubernetes = await createTest(cluster(), { limits: { processes: 100 } });
       await expect(kubernetes.backend.start()).rejects.toMatchObject({
         code: 'limit_unenforceable',
@@ -55,7 +55,7 @@ export function describePods(cluster: () => Cluster): void {
     test.each([
       ['an image without the program', PLAIN_IMAGE, /sandbox-server: (not found|No such file)/],
       ['an image that cannot be pulled', '127.0.0.1:9/missing:1', /ErrImagePull.*TALARIA_KUBERNETES_IMAGE/s],
-      ['a name that is no image', 'NoImage:', /InvalidImageName|ErrImagePull/],
+      ['an invalid name of an image', 'NoImage:', /InvalidImageName|ErrImagePull/],
     ])('%s fails at once with the reason, and leaves no pod', async (_, image, reason) => {
       await using kubernetes = await createTest(cluster(), { pod: { image } });
       await expect(kubernetes.backend.start()).rejects.toMatchObject({

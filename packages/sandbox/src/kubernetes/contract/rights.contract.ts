@@ -21,7 +21,7 @@ export function describeRights(cluster: () => Cluster): void {
       return role?.rules ?? [];
     }
 
-    /** A kubeconfig of a new service account with these. */
+    /** A kubeconfig of a new service account with these rights. */
     async function accountWith(name: string, rules: Rule[]): Promise<string> {
       const metadata = { name };
       const kind = 'Role';

@@ -6,7 +6,7 @@ import type { ClusterAccess } from '../access/cluster-access.ts';
 
 export interface ApiStandIn extends AsyncDisposable {
   readonly access: ClusterAccess;
-  /** `GET /api/…`, with `?watch` where it is one. */
+  /** `GET /api/…`, with `?watch` for a watch. */
   readonly asked: string[];
   /** Whether each call wanted new credentials. */
   readonly renewals: boolean[];

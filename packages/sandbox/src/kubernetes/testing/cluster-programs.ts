@@ -1,4 +1,4 @@
-/** Where the programs of a cluster are on this machine: those of Kubernetes from test/backends/build-kubernetes, the rest installed. */
+/** Finds the programs of a cluster on this machine: those of Kubernetes from test/backends/build-kubernetes, the rest installed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export function programPath(name: ClusterProgram): string {
   return (BUILT as readonly string[]).includes(name) ? join(dir, name) : name;
 }
 
-/** Why there is no cluster for tests on this machine; undefined where there can be one. */
+/** Why there is no cluster for tests on this machine; undefined if there can be one. */
 export async function whyNoCluster(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'a kubelet needs root';
   for (const name of BUILT)

@@ -130,7 +130,7 @@ export class Cluster implements AsyncDisposable {
     await writeFile(this.#at('cni', 'network'), network);
   }
 
-  /** Gives up where a program has ended, or after a long time. */
+  /** Fails if a program has ended, or after a long time. */
   async until(what: string, done: () => Promise<boolean>): Promise<void> {
     let last: unknown;
     for (const deadline = Date.now() + UP_WITHIN_MS; ; await delay(100)) {
@@ -241,7 +241,7 @@ export class Cluster implements AsyncDisposable {
           ...['--hostname-override', NODE, '--node-ip', this.#machine.address],
         ];
       default:
-        throw new Error(`${program} is no part of a cluster`);
+        throw new Error(`${program} is not a part of a cluster`);
     }
   }
 

@@ -24,7 +24,7 @@ const KERNEL_SETTINGS = {
 const LOG_BYTES = 8_000;
 
 export class OwnMachine implements AsyncDisposable {
-  /** The address for the rest of this machine. It is no loopback address: the API server refuses nodes with one. */
+  /** The address for the rest of this machine. It is not a loopback address: the API server refuses nodes with one. */
   readonly address: string;
   readonly #holder: ChildProcess;
 

@@ -1,4 +1,4 @@
-/** A server that runs in a pod of the cluster itself, and is not told where the cluster is. A test starts it there. */
+/** A server that runs in a pod of the cluster itself, without a setting for the cluster. A test starts it there. */
 import { KubernetesBackend } from '../kubernetes-backend.ts';
 
 const [, , image = ''] = process.argv;

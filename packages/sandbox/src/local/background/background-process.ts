@@ -40,7 +40,7 @@ export class BackgroundProcess {
   readonly timeoutS: number | undefined;
   readonly input: ProcessInput;
   readonly output: ProcessOutput;
-  /** Resolves when nothing of it is left, never rejects. */
+  /** Resolves when no process of the command is left; never rejects. */
   readonly ended: Promise<void>;
   readonly #command: string;
   readonly #startedAt = new Date();

@@ -28,7 +28,7 @@ export class BackgroundProcesses {
     const running = this.all.filter(({ status }) => status === 'running');
     if (running.length + this.#starting >= MAX_RUNNING) {
       throw new ProcessError(
-        `${MAX_RUNNING} processes run in the background, which is the most; end one first with the action kill.`,
+        `${MAX_RUNNING} processes run in the background; allowed: up to ${MAX_RUNNING}. End one first with the action kill.`,
       );
     }
     this.#starting += 1;
@@ -52,7 +52,7 @@ export class BackgroundProcesses {
     );
   }
 
-  /** Forgets one that never ran. */
+  /** Forgets a process that never ran. */
   drop(process: BackgroundProcess): void {
     this.#processes.delete(process.id);
   }

@@ -127,7 +127,7 @@ for (const isolation of KINDS) {
       expect(behind.metadata.process?.status).toBe('exited');
     });
 
-    // There are no keepers where programs cannot be run from the data directory.
+    // Without the right to run programs from the data directory there are no keepers.
     test.runIf(isolation === 'unshare')('without keepers and nsenter the answer says so', async () => {
       const nested = join(workspacesDir, 'nested');
       mkdirSync(nested);

@@ -3,7 +3,7 @@ import type { ProcessDescription } from '../../backend.ts';
 import type { ToolOutcome } from '../tools/tool.ts';
 import type { BackgroundProcess } from './background-process.ts';
 
-/** Its state, and what it has printed since somebody last asked. */
+/** The state of the process, and its output since the last call that asked for it. */
 export function report(process: BackgroundProcess, more: readonly string[] = []): ToolOutcome {
   const description = process.describe();
   const { text, droppedBytes } = process.output.take();
@@ -35,7 +35,7 @@ export function describeStatus(process: BackgroundProcess): string {
   }
 }
 
-/** Where the whole output is, or why it is not stored. */
+/** Says where the whole output is, or why it is not stored. */
 export function describeLog({ output }: BackgroundProcess): string {
   if (output.logPath === undefined) return `[${output.logGap}]`;
   const gap = output.logGap === undefined ? '' : `; ${output.logGap}`;

@@ -1,8 +1,8 @@
 /**
  * The standard input of a background process: a real pipe, as for outputs (process/pipe-stock.ts).
  *
- * What a process has not read yet waits in the pipe and, beyond that, here, so a write never blocks the server. The
- * writer learns whether all of it was read.
+ * Unread input waits in the pipe and, beyond that, here, so a write never blocks the server. The writer learns whether all
+ * of it was read.
  */
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -32,7 +32,7 @@ export class ProcessInput {
     this.#pipes = pipes;
     this.readEnd = readEnd;
     this.#writer = new Socket({ fd: writeEnd, readable: false, writable: true });
-    // Nobody reads any more.
+    // The process does not read any more.
     this.#writer.on('error', () => {});
     this.#writer.on('close', () => {
       this.#closed = true;

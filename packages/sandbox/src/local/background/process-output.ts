@@ -1,5 +1,5 @@
 /**
- * What a background process prints: its last bytes in memory, for new-output queries, and all of it, up to a cap, in a
+ * The output of a background process: its last bytes in memory, for new-output queries, and all of it, up to a cap, in a
  * file of the workspace.
  *
  * `take` returns every byte at most once. Bytes that came faster than they were taken, and no longer fit into memory,
@@ -47,7 +47,7 @@ export class ProcessOutput {
     });
   }
 
-  /** Where all of it is, as commands see it; undefined if it could not be stored. */
+  /** The path of the whole output, as commands see it; undefined if it could not be stored. */
   get logPath(): string | undefined {
     return this.#logFailure === undefined ? this.#log?.path : undefined;
   }

@@ -10,7 +10,7 @@ import { describeLog, describeStatus } from './describe.ts';
 const DEFAULT_LINES = 200;
 
 export interface LogWindow {
-  /** From 1; the last lines where it is undefined. */
+  /** From 1; the last lines if it is undefined. */
   firstLine: number | undefined;
   maxLines: number | undefined;
   maxBytes: number;

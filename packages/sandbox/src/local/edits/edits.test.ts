@@ -17,7 +17,7 @@ function hunksOf(...body: string[]): Hunk[] {
 const apply = (text: string, ...body: string[]) => applyHunks(text, hunksOf(...body));
 
 describe('occurrences', () => {
-  test('are those that a naive search finds', () => {
+  test('are the same as those of a naive search', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 30 });
     fc.assert(
       fc.property(text, text, (where, what) => {
@@ -35,7 +35,7 @@ describe('occurrences', () => {
 });
 
 describe('replacing', () => {
-  test('one place, or all of them', () => {
+  test('changes one place, or all of them', () => {
     expect(replace('a b c', 'b', 'x')).toEqual({ text: 'a x c', lines: [1] });
     expect(replace('b\nb\nb', 'b', '$&', true)).toEqual({ text: '$&\n$&\n$&', lines: [1, 2, 3] });
     expect(replace('aaaa', 'aa', 'b', true).text).toBe('bb');
@@ -61,7 +61,7 @@ describe('replacing', () => {
     expect(() => replace(text, oldString, newString)).toThrow(words);
   });
 
-  test('and replacing back restores the text, or is refused as ambiguous', () => {
+  test('can be undone by replacing back, unless that is ambiguous', () => {
     const piece = fc.string({ unit: fc.constantFrom('a', 'b', '\n', 'ü'), maxLength: 5 });
     fc.assert(
       fc.property(piece, piece, piece, piece, (before, oldString, newString, after) => {
@@ -171,7 +171,7 @@ describe('the patch format', () => {
 describe('applying hunks', () => {
   const text = 'one\ntwo\nthree\n\nfour\ntwo\nfive\n';
 
-  test('each where its lines match', () => {
+  test('puts each hunk where its lines match', () => {
     expect(apply(text, '@@', ' one', '-two', '+2', '@@', ' two', '-five', '+5', '+6')).toBe(
       'one\n2\nthree\n\nfour\ntwo\n5\n6\n',
     );
@@ -183,7 +183,7 @@ describe('applying hunks', () => {
     expect(apply(text, '@@ three', '@@ two', '+2½')).toBe('one\ntwo\nthree\n\nfour\ntwo\n2½\nfive\n');
   });
 
-  test('the end of the file is a place', () => {
+  test('a hunk can be at the end of the file', () => {
     expect(apply(text, '+six', '*** End of File')).toBe(`${text}six\n`);
     expect(apply('a\nb\na', '-a', '+c', '*** End of File')).toBe('a\nb\nc');
     expect(apply('', '+first')).toBe('first\n');

@@ -32,7 +32,7 @@ const run = promisify(execFile);
 /** Options that not every version has. */
 const LATER_OPTIONS = ['--perms', '--size', '--disable-userns'];
 
-/** All but that of the user and of the network; with its own first process, and ending with the server. */
+/** All namespaces but those of users and the network; with a first process of their own, which ends with the server. */
 const NAMESPACES = [
   ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
   ...['--die-with-parent', '--as-pid-1'],
@@ -143,10 +143,13 @@ async function create(
   };
 }
 
-/** As root, of the machine or of a user namespace. The kernel allows a new /proc in a user namespace that has a whole one. */
+/**
+ * Its programs run as root of the machine or of a user namespace. In a user namespace the kernel allows a new /proc only if
+ * another one without covered paths is mounted there.
+ */
 function standingOptions(view: SystemView, ownUsers: boolean): string[] {
   const user = ownUsers ? [] : ['--unshare-user', '--uid', '0', '--gid', '0'];
-  // The kernel asks for CAP_SETFCAP of whoever maps root into a further namespace.
+  // To map root into a further namespace, a process needs CAP_SETFCAP.
   const forUsers = ownUsers ? ['CAP_SETUID', 'CAP_SETGID'] : ['CAP_SETFCAP'];
   const rights = ['CAP_SYS_ADMIN', 'CAP_NET_ADMIN', ...forUsers];
   return [
@@ -189,7 +192,7 @@ function networkMaker(
   };
 }
 
-/** The rights that it leaves to root are for the entry program, which loses them with the user namespace it creates. */
+/** The capabilities that root keeps are for the entry program, which loses them with the user namespace it creates. */
 function userOptions(
   { isRoot, ownUsers }: { isRoot: boolean; ownUsers: boolean },
   canDisableUserNamespaces: boolean,

@@ -1,4 +1,4 @@
-/** What a command finds behind its namespaces: no keyring, no device to change, no path of the host. */
+/** Behind its namespaces a command finds no keyring, no device that it can change, and no path of the host. */
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ for (const isolation of ['bubblewrap', 'unshare'] as const) {
 
 const needs = isRoot ? await whyUnavailable('unshare') : 'root';
 test.skipIf(needs !== undefined)(
-  `where programs cannot be run from the data directory, commands run unfiltered and the backend says so${needs === undefined ? '' : ` (missing: ${needs})`}`,
+  `if programs cannot be run from the data directory, commands run unfiltered and the backend says so${needs === undefined ? '' : ` (missing: ${needs})`}`,
   () => {
     const workspacesDir = mkdtempSync(join(tmpdir(), 'talaria-hardening-test-'));
     onTestFinished(() => rmSync(workspacesDir, { recursive: true }));
@@ -120,7 +120,7 @@ function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'use
 
   test('the devices of the host can be used and not be changed', async () => {
     const before = lstatSync('/dev/full');
-    // To its present permissions: where that works nothing is changed.
+    // To its present permissions: if that works, nothing is changed.
     const rights = (before.mode & 0o777).toString(8);
     const { output } = await bash(
       `chmod ${rights} /dev/full 2>/dev/null && echo changed; ${isRoot ? 'touch -c /dev/null 2>/dev/null && echo touched' : ''}
@@ -189,7 +189,7 @@ function describeHardening(options: Pick<LocalBackendOptions, 'isolation' | 'use
     },
   );
 
-  test('a workspace that belongs to somebody else by now is given to its slot', async () => {
+  test('a workspace whose owner has changed is given to the user of its slot', async () => {
     const held = await backend.acquire('moved');
     await on(held, 'bash', { command: 'umask 077; mkdir d; echo kept > d/f; ln -s /etc/passwd l' });
     await backend.release(held);

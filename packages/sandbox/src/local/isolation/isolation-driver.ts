@@ -16,13 +16,13 @@ import type { SharedUser, SlotUsers } from './slot-users.ts';
 import type { ProcView } from './system-view.ts';
 
 /**
- * A sandbox that stays, for keepers (keeper/): it has everything but what is a command's own, and in addition the
- * workspaces at HOST_WORKSPACES.
+ * A sandbox that stays, for keepers (keeper/). It lacks what belongs to one command, and has in addition the workspaces at
+ * HOST_WORKSPACES.
  */
 export interface Standing {
   entries: EntryPrograms;
   shell: Shell;
-  /** What the first process in it does before anything else. */
+  /** The steps that the first process in it takes before anything else. */
   prepare: readonly Step[];
   proc: ProcView;
   /** The environment of its commands. */
@@ -38,17 +38,17 @@ export interface Standing {
 export interface IsolationDriver {
   readonly kind: Isolation['kind'];
   readonly description: string;
-  /** What runs its commands. */
+  /** The shell that runs its commands. */
   readonly shell: ShellKind;
   /** The workspace as its commands see it. */
   workspaceDir(workspace: Workspace): string;
   /** `Workspace.tmpDir` as its commands see it. */
   tmpDir(workspace: Workspace): string;
-  /** Whom the files of a mounted directory belong to. Rejects with the reason why commands cannot work in it. */
+  /** The owner of the files of a mounted directory. Rejects with the reason if commands cannot work in it. */
   mountedOwner(dir: string): Promise<Owner>;
   /**
    * Call once per acquired workspace, before its first launch. From then on the workspace belongs to the user of its
-   * commands, unless it is mounted; returns what to launch commands with.
+   * commands, unless it is mounted. Returns the workspace to launch commands with.
    */
   prepare(workspace: Workspace): Promise<Workspace>;
   /** Call when nothing runs in a prepared workspace any more. */
@@ -64,9 +64,9 @@ export interface IsolationDriver {
   standing?: Standing;
 }
 
-/** What a driver should use in addition to namespaces, as far as this machine supports it. */
+/** The means that a driver should use in addition to namespaces, as far as this machine supports them. */
 export interface Hardening {
-  /** The last step into the sandbox, which filters system calls; undefined where there is none. */
+  /** The last step into the sandbox, which filters system calls; undefined if this machine supports none. */
   entries: EntryPrograms | undefined;
   /** Which user slots run as; users of their own only with `entries`. */
   users: SlotUsers | SharedUser;

@@ -25,7 +25,7 @@ export interface ProbeOptions extends TrialSite {
   allowNetwork: boolean;
   hiddenPaths: readonly string[];
   users: WantedUsers;
-  /** What else the first command does. */
+  /** What the first command does in addition. */
   trial: Trial;
 }
 
@@ -33,11 +33,11 @@ export interface ChosenIsolation {
   driver: IsolationDriver;
   observed: Observed;
   hardening: readonly HardeningStatus[];
-  /** What starts its commands; undefined if the server has to. */
+  /** The keepers that start its commands; undefined if the server starts them. */
   keepers: Keepers | undefined;
 }
 
-/** Resolves to undefined if it is no other candidate than the one before. */
+/** Resolves to undefined if it would be the same as the candidate before. */
 type Candidate = (
   view: SystemView,
   allowNetwork: boolean,
@@ -49,7 +49,7 @@ const CANDIDATES: readonly [Isolation['kind'], readonly Candidate[]][] = [
   ['unshare', [createUnshare]],
 ];
 
-/** The wanted isolation, or the first that works. Asking for one that does not work is an error with its reason. */
+/** The wanted isolation, or the first that works. Rejects with the reason if the wanted one does not work. */
 export async function chooseIsolation(options: ProbeOptions): Promise<ChosenIsolation> {
   const { wanted, workspaces, allowNetwork } = options;
   sweepAbandoned(workspaces.baseDir);
@@ -107,8 +107,8 @@ async function withoutIsolation(reason: string, options: ProbeOptions): Promise<
 }
 
 /**
- * Rejects if the isolation does not hold. Returns what the trial printed; if only the trial itself prevented it from
- * running, the reason.
+ * Rejects if the isolation does not hold. Returns what the trial printed, or the reason if a command runs only without the
+ * trial.
  */
 async function tryOut(
   driver: IsolationDriver,

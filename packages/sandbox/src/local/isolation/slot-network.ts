@@ -18,14 +18,14 @@ import { withoutInherited } from '../process/inherited.ts';
 
 const run = promisify(execFile);
 
-/** What a helper does inside: it prints its pid and waits until it may end. */
+/** The script of a helper: it prints its pid and waits until it may end. */
 export const HELPER_SCRIPT = 'echo $$; read -r _';
 const PATIENCE_MS = 10_000;
 
 export interface NetworkMaker {
   /** A command line that runs HELPER_SCRIPT in a new network namespace, as root of the user namespace it belongs to. */
   helper: readonly string[];
-  /** What has to be entered: a user namespace only if the helper has created one. */
+  /** The namespaces to enter: a user namespace only if the helper has created one. */
   namespaces: readonly Namespace[];
   /** A command line that creates the other namespaces, to check that it works from inside. */
   trial: readonly string[];

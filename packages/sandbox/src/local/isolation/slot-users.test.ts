@@ -17,7 +17,7 @@ test('in a namespace with subordinate users slots get some of those', () => {
   expect(rangeWithin([subordinate, '0 1000 1\n1 100000 30000\n'])).toEqual({ first: 20_000, last: 30_000 });
 });
 
-test('a namespace with one user has none to give', () => {
+test('a namespace with one user has no users for slots', () => {
   expect(rangeWithin(['0 1000 1\n', '0 1000 1\n'])).toBeUndefined();
 });
 

@@ -4,7 +4,7 @@
  * counts, file permissions) is not shared between them, nor with the server.
  *
  * A workspace belongs to the user of its slot. Only its owner is remembered: a workspace that is used again gets the
- * same user, or, if another slot has that user by now, a new one, and changes its owner.
+ * same user, or, if another slot has that user now, a new one, and changes its owner.
  *
  * A mounted directory keeps its owner. Its commands run as that owner, so that what they make belongs to the same user as
  * the rest, and the rest can be changed.
@@ -28,7 +28,7 @@ export type WantedUsers = 'auto' | 'shared' | UserRange;
 const USUAL: UserRange = { first: 2_000_000_000, last: 2_000_065_535 };
 /** In a namespace with fewer users: above those of the system and of people. */
 const ABOVE_ACCOUNTS = 20_000;
-/** Means everybody without a number, so it is nobody's own. */
+/** Stands for every user without a number, so no slot may have it. */
 const NOBODY = 65_534;
 const FEWEST = 1_000;
 
@@ -74,7 +74,7 @@ export class SlotUsers {
     this.#next = randomInt(range.first, range.last + 1);
   }
 
-  /** The workspace with a user that it belongs to and that no other slot has, after `prepare` was called with it. */
+  /** Returns the workspace with its user, which no other slot has, after calling `prepare` with it. */
   async hold(workspace: Workspace, prepare: Prepare = () => {}): Promise<Workspace> {
     if (workspace.isMounted) return this.#holdMounted(workspace, prepare);
     const { uid: owner } = await lstat(workspace.dir);

@@ -42,7 +42,7 @@ test('nothing else of /etc is visible', () => {
 });
 
 test.skipIf(process.getuid?.() !== 0 || !existsSync('/etc/perl'))(
-  'other users find their way in it whatever the umask, and read nothing that only root may (needs root and /etc/perl)',
+  'other users can use it whatever the umask, and read nothing that only root may (needs root and /etc/perl)',
   () => {
     const rootDir = mkdtempSync(join(tmpdir(), 'talaria-view-test-'));
     onTestFinished(() => rmSync(rootDir, { recursive: true }));

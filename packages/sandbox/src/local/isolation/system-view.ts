@@ -76,7 +76,7 @@ const READABLE_BY_OTHERS = 0o004;
 
 /** The user that commands run as, inside. */
 export const SANDBOX_UID = 1000;
-/** What the sandbox itself needs inside. */
+/** The paths that the sandbox itself needs inside. */
 export const OWN_DIR = '/.sandbox';
 /** The files of the host that a keeper needs are below this directory; commands find it empty. */
 export const HOST_DIR = `${OWN_DIR}/host`;

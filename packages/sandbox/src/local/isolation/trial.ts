@@ -16,7 +16,7 @@ export interface Trial {
   isOver(output: string): boolean;
 }
 
-/** What a trial printed, or why it could not run. */
+/** The output of a trial, or why it could not run. */
 export type Observed = string | Error;
 
 export interface TrialSite {

@@ -73,7 +73,7 @@ export function commandSteps(plan: CommandPlan, architecture: Architecture): Ste
   ];
 }
 
-/** Over what the sandbox has there already. At last everything that is not the command's own is covered. */
+/** Mounts over what the sandbox has there already. The last mount covers everything that is not the command's own. */
 function mountSteps({ workspace, tmp, workspaceDir, proc }: CommandPlan): Step[] {
   const bind = mountFlags(['bind']);
   const closed = mountFlags(['nosuid', 'nodev', 'noexec']);
@@ -106,12 +106,12 @@ function waitSteps(): Step[] {
     ['wait4', [ANY_CHILD, status.address], { label: 'wait', to: waited }],
     ['subtract', [waited, child], { ifNegative: 'wait', ifPositive: 'wait' }],
     ['subtract', [status, 0], { to: code, ifNegative: 'failed', ifZero: 'exit' }],
-    // A program that ended before it had read the script is none of the caller's: the sandbox failed.
+    // If the program ended before it had read the script, the sandbox failed and not the caller's command.
     ['lseek', [SCRIPT, 0, SEEK_CUR], { ifZero: 'refused' }],
     isLess(status, CODE_UNIT, 'signalled', 'judge'),
-    // The second byte.
+    // The exit code is the second byte of the status.
     ['exit_group', [new Word(status.address + 1)]],
-    // With the bit for a core file it already is what a shell reports.
+    // With the bit for a core file, the status is already the code that a shell reports.
     isLess(status, SIGNALLED, 'plain', 'signalled'),
     ['exit_group', [code], { label: 'exit' }],
     [

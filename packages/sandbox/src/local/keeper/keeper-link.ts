@@ -1,11 +1,11 @@
 /**
  * The server's end of a keeper: sends requests and hands each report to the process that it is about. When the keeper is
- * gone, whatever it had started is lost: nobody can say any more how it ended.
+ * gone, the processes that it had started are lost: nobody can say any more how they ended.
  */
 import type { Readable } from 'node:stream';
 import { decodeReport, encodeRequest, REPORT_BYTES, type Report, type Request } from './layout.ts';
 
-/** What the server learns of a process that it asked for. */
+/** The reports about a process that the server asked for. */
 export interface KeptProcess {
   readonly request: Omit<Request, 'id'>;
   /** `pid` as the keeper sees it. */
@@ -13,7 +13,7 @@ export interface KeptProcess {
   onBegun(): void;
   /** A step of its table failed, or it could not be started at all. */
   onRefused(errno: number, step?: number): void;
-  /** `status` as wait(2) tells it. */
+  /** `status` as wait(2) returns it. */
   onEnded(status: number, writtenBytes: number): void;
   onLost(): void;
 }
@@ -46,7 +46,7 @@ export class KeeperLink {
         isReady = true;
       }
     });
-    // A broken pipe is one at its end.
+    // A broken pipe counts as a pipe at its end.
     reports.on('error', () => {});
     this.gone = new Promise((resolve) => {
       reports.once('close', () => {

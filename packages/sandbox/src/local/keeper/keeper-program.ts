@@ -1,6 +1,6 @@
 /**
- * The program of all keepers: it starts processes when it is asked to and reports their ends, and nothing else. What a
- * process does is in the table that it was asked to run.
+ * The program of all keepers: it starts processes on request and reports their ends, and nothing else. A request names the
+ * table that the new process runs.
  *
  *   loop:    wait for a request or the end of a child
  *   reap:    report every child that has ended
@@ -31,7 +31,7 @@ import {
   WORDS,
 } from './layout.ts';
 
-/** As the server starts it. */
+/** The descriptors with which the server starts it. */
 const [INPUT, OUTPUT, DIRECTORY] = [0, 1, 3];
 
 const O_CLOEXEC = 0o2000000;
@@ -66,7 +66,7 @@ export interface KeeperProgram {
   loop: number;
 }
 
-/** `prepare`: what the first of them does before anything else. */
+/** `prepare`: the steps that the first keeper takes before anything else. */
 export function keeperProgram(prepare: readonly Step[], architecture: Architecture): KeeperProgram {
   const steps: Step[] = [
     set(new Word(REFUSAL + REPORT.kind), KINDS.refused),

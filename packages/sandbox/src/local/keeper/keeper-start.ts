@@ -1,4 +1,4 @@
-/** A keeper on its way: it reports through the one that starts it, and then through pipes of its own. */
+/** A keeper that is starting: first it reports through the keeper that starts it, and then through pipes of its own. */
 import type { NamedPipe } from '../process/pipe-stock.ts';
 import type { KeptProcess } from './keeper-link.ts';
 import type { Report } from './layout.ts';
@@ -8,7 +8,7 @@ const SIGCHLD = 17;
 
 export class KeeperStart implements KeptProcess {
   readonly request: KeptProcess['request'];
-  /** Its pid, as the one that started it sees it. */
+  /** Its pid, as the keeper that started it sees it. */
   readonly ready: Promise<number>;
   readonly #table: TableFile;
   readonly #onEnded: () => void;
@@ -54,7 +54,7 @@ export class KeeperStart implements KeptProcess {
   }
 
   onLost(): void {
-    this.#fail('the first one is gone');
+    this.#fail('the first keeper is gone');
   }
 
   #check(): void {

@@ -42,7 +42,7 @@ export interface KeptLaunch {
 
 export class Keeper {
   readonly #parts: KeeperParts;
-  /** By what tells the commands of a slot apart: whether they have an input, and their rlimits. */
+  /** By what differs between the commands of a slot: whether they have an input, and their rlimits. */
   readonly #tables = new Map<string, TableFile>();
   #isClosed = false;
 
@@ -98,7 +98,7 @@ export class Keeper {
     if (!this.#isClosed) closeSync(requests);
     this.#isClosed = true;
     await waitWithin(link.gone, { timeoutMs: PATIENCE_MS });
-    // Only if it hangs: the number may be that of another process by now.
+    // Only if it hangs: otherwise its number may now be that of another process.
     if (!link.isGone) kill(pid);
     await link.gone;
     for (const table of this.#tables.values()) table.remove();
@@ -115,7 +115,7 @@ export function linkByPipes(
     try {
       writeSync(requests, request);
     } catch {
-      // It is gone, which the end of its reports will tell.
+      // The keeper is gone; the end of its reports will show it.
     }
   };
   return new KeeperLink(new Socket({ fd: reports, writable: false }), send, onReady);

@@ -1,4 +1,4 @@
-/** What happens to commands when what started them is killed, and how many processes there are. */
+/** What happens to commands when the keeper or server that started them is killed, and how many processes there are. */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -75,7 +75,7 @@ function describeKeepers(isolation: Isolation['kind']): void {
     await Promise.all([backend.release(slot), backend.release(other)]);
   });
 
-  test('a command that its keeper gets to after its abort does not run', async () => {
+  test('a command that is aborted before its keeper reads the request does not run', async () => {
     const seconds = uniqueSeconds();
     const slot = await backend.acquire();
     const background = await bash(slot, `sleep ${seconds}`, { background: true });
@@ -114,7 +114,7 @@ function describeKeepers(isolation: Isolation['kind']): void {
     await Promise.all(slots.map((slot) => backend.release(slot)));
   });
 
-  test('what is mounted on the machine after the start is not writable for commands', () => {
+  test('a file system that is mounted on the machine after the start is not writable for commands', () => {
     const program = new URL('../testing/mount-later.ts', import.meta.url).pathname;
     const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
     const server = [

@@ -32,7 +32,7 @@ interface FirstKeeper {
   link: KeeperLink;
   /** As this process sees it; the child is the program that made the sandbox. */
   pid: number;
-  /** Makes a process the keeper of a slot. */
+  /** The table that makes a process the keeper of a slot. */
   table: TableFile;
 }
 
@@ -53,11 +53,11 @@ export class Keepers {
     this.#loop = loop;
   }
 
-  /** A keeper for a slot. Rejects with the reason if there is none to be had. */
+  /** A keeper for a slot. Rejects with the reason if none can be started. */
   async open(): Promise<Keeper> {
     const first = await this.#openFirst();
     return this.#openBelow(first).catch((error: unknown) => {
-      // It had ended by then, and nobody knew yet.
+      // The first keeper had ended unnoticed.
       if (first.link.isGone) return this.#openFirst().then((next) => this.#openBelow(next));
       throw error;
     });
@@ -160,7 +160,7 @@ export class Keepers {
       await ended;
       throw new Error(`${program} could not be started`);
     }
-    // It is gone, which the end of its reports will tell.
+    // The keeper is gone; the end of its reports will show it.
     stdin.on('error', () => {});
     const ready = Promise.withResolvers<void>();
     const link = new KeeperLink(
@@ -172,11 +172,11 @@ export class Keepers {
       },
     );
     void link.gone.then(() =>
-      ready.reject(new Error(message.trim() || 'the first keeper ended as it began')),
+      ready.reject(new Error(message.trim() || 'the first keeper ended during its start')),
     );
     await ready.promise;
     const [first] = childrenOf(pid);
-    if (first === undefined) throw new Error('the first keeper ended as it began');
+    if (first === undefined) throw new Error('the first keeper ended during its start');
     const { ownNetwork, entries } = this.#standing;
     const steps = keeperSteps({ ownNetwork, loop: this.#loop });
     return { child, link, pid: first, table: new TableFile(steps, entries.architecture, this.#pipes) };
@@ -186,18 +186,19 @@ export class Keepers {
 /** The process that a keeper knows by this pid. */
 function findChild(keeperPid: number, innerPid: number): number {
   const pid = childrenOf(keeperPid).find((child) => namespacePids(child)[1] === innerPid);
-  if (pid === undefined) throw new Error('a keeper ended as it began');
+  if (pid === undefined) throw new Error('a keeper ended during its start');
   return pid;
 }
 
 /**
- * Ends what a keeper that is gone has left, and waits for it. Commands die with their keeper, unless it is killed in the very
- * moment in which one begins; but they die a moment later. Meanwhile the first keeper has them: each is the first process
- * of a namespace, which no keeper is. If the first keeper is gone itself, everything is when the program around it has ended.
+ * Ends the commands that a dead keeper has left, and waits for their end. Commands die with their keeper. Only if it is killed
+ * in the very moment in which one begins, they die a moment later. Meanwhile they are children of the first keeper: each is the
+ * first process of a namespace, which no keeper is. If the first keeper is gone itself, all commands are gone when the program
+ * around it has ended.
  */
 async function settle({ child, link, pid: firstPid }: FirstKeeper): Promise<boolean> {
   for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await delay(RETRY_MS)) {
-    // Its number may be that of another process by now.
+    // Its number may now be that of another process.
     const children = link.isGone ? [] : childrenOf(firstPid);
     const orphans = children.filter((pid) => namespacePids(pid).at(-1) === 1);
     for (const pid of orphans) kill(pid);

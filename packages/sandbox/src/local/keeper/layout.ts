@@ -1,5 +1,5 @@
 /**
- * What the server and a keeper have to agree on: descriptors, the memory of the program, and the messages between them.
+ * The agreements between the server and a keeper: descriptors, the memory of the program, and the messages between them.
  *
  *   request   the server asks a process to start another, which runs the table in a file of the exchange directory; the
  *             names of other files are for the steps of that table
@@ -20,7 +20,7 @@ export const TABLE_FILE = 14;
 
 /** Words of the loop, of keepers and of commands. */
 export const WORDS = FREE_MEMORY + 0x400;
-/** Where a process finds the table that it was started for. */
+/** The address of the table that a process was started for. */
 export const TABLE_ADDRESS = 0x610000;
 export const TABLE_BYTES_MAX = 0x100000;
 
@@ -48,7 +48,7 @@ export const REPORT_BYTES = 32 + RUSAGE_BYTES;
 export const REPORT = { kind: 0, id: 8, one: 16, other: 24, usage: 32 } as const;
 export const KINDS = { started: 1, begun: 2, refused: 3, ended: 4 } as const;
 
-/** The state of a program has the form of a report about its request, so one that is refused a step only has to write it. */
+/** The state of a program has the form of a report about its request: if a step is refused, the program only has to write it. */
 export const REFUSAL = STATE;
 
 export interface Request {
@@ -109,7 +109,7 @@ export function decodeReport(bytes: Buffer): Report {
   }
 }
 
-/** Reports that what was asked for has begun. */
+/** Reports that the requested command has begun. */
 export function begunSteps(): Step[] {
   const kind = new Word(REFUSAL + REPORT.kind);
   return [

@@ -1,4 +1,4 @@
-/** Creates pipes with these names in the exchange directory, which everybody may open. */
+/** Creates pipes with these names in the exchange directory, which every user may open. */
 import type { Step } from '../isolation/entry/call-table.ts';
 import { EXCHANGE, REFUSAL, REPORT_BYTES, REPORTS } from './layout.ts';
 

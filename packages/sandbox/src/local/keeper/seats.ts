@@ -1,7 +1,7 @@
 /**
- * What a slot needs to run commands: its control groups and its keeper, which is in them. A few are made ahead, because
- * making one takes longer than a command: the kernel is slow to create groups and networks, and to move the first process
- * into a group after a pause. Every slot gets new ones, so nothing of the last holder is left.
+ * A seat is what a slot needs to run commands: its control groups and its keeper, which is in them. A few seats are made ahead,
+ * because making one takes longer than a command: the kernel is slow to create groups and networks, and to move the first
+ * process into a group after a pause. Every slot gets a new seat, so nothing of the last holder is left.
  */
 import type { BackendLimits } from '../limits/backend-limits.ts';
 import { SlotGroup } from '../limits/slot-group.ts';
@@ -29,7 +29,7 @@ export class Seats {
     this.#groups = groups;
   }
 
-  /** Makes spare ones, without waiting for them. */
+  /** Makes spare seats, without waiting for them. */
   prepare(): void {
     while (this.#keepers && !this.#isClosed && this.#spare.length < SPARE) {
       const seat = this.#make();
@@ -56,7 +56,7 @@ export class Seats {
     await Promise.all(spare.map((each) => (each.status === 'fulfilled' ? endSeat(each.value) : undefined)));
   }
 
-  /** One that fails while it waits is of no use to anybody. */
+  /** Drops a spare seat whose making fails, or whose keeper ends. */
   async #dropWhenGone(seat: Promise<Seat>): Promise<void> {
     const made = await seat.catch(() => undefined);
     await made?.keeper?.gone;
@@ -88,7 +88,7 @@ export class Seats {
   }
 }
 
-/** Nothing may run in it any more. */
+/** Call when nothing runs in the seat any more. */
 export async function endSeat({ group, keeper }: Seat): Promise<void> {
   await keeper?.close();
   await group?.remove();

@@ -33,7 +33,7 @@ export class TableFile {
     writeFileSync(join(pipes.dir, this.name), bytes, { mode: 0o600 });
   }
 
-  /** Why a process could not run it; `step` is the address of the step that failed, undefined if it did not get there. */
+  /** Why a process could not run it; `step` is the address of the step that failed, undefined if there was no process. */
   describeRefusal(errno: number, step: number | undefined): string {
     if (errno === 0) return 'sandbox: the shell ended before it had read the command';
     const call = step === undefined ? 'clone' : (this.#callAt(step) ?? 'to load the table');

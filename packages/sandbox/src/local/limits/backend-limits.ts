@@ -13,7 +13,7 @@ export interface BackendLimits {
   /** The amount of memory at which the kernel ends a process, if it is known. */
   oomBytes: number | undefined;
   rlimits: Rlimits;
-  /** Undefined where workspaces are not limited. */
+  /** Undefined if workspaces are not limited. */
   space: SpaceOptions | undefined;
   ownOomKills: OomKills;
 }

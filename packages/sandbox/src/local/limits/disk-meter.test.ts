@@ -19,7 +19,7 @@ function directory(): string {
 }
 
 test.skipIf(isMemory)(
-  `what processes write is seen below the first of them, and with us when they have ended${why}`,
+  `bytes that processes write count for the first of them, and for this process when they have ended${why}`,
   async () => {
     const dir = directory();
     const meter = new DiskMeter(dir);

@@ -1,10 +1,10 @@
 /**
- * Estimates, without walking a tree, how much can have been written at most.
+ * Estimates, without walking a tree, how much can have been written at most. There are two figures:
  *
- * - The space and the files that the file system has lost: whoever wrote them, but reduced by what others freed
- *   meanwhile.
- * - What this process and every ended command wrote, as the kernel counts it for whoever waits for a process, be it this
- *   process or a keeper: nothing is deducted, but space reserved without writing and a tmpfs are not included.
+ * - The space and the files that the file system has lost. They include what other processes wrote, and lack what others
+ *   freed meanwhile.
+ * - The bytes that this process and every ended command wrote. The kernel counts them for the process that waited for the
+ *   command: this one or a keeper. Nothing is deducted, but space reserved without writing and a tmpfs are not included.
  *
  * Each misses what the other sees, so the larger one counts.
  */
@@ -29,7 +29,7 @@ export function countWritten(bytes: number): void {
   writtenElsewhere += bytes;
 }
 
-/** For the file system that holds all workspaces: one answer serves everybody who watches theirs. */
+/** For the file system that holds all workspaces: one reading serves all watchers. */
 export class DiskMeter {
   readonly #dir: string;
   #recent: { at: number; reading: DiskReading } | undefined;
@@ -38,7 +38,7 @@ export class DiskMeter {
     this.#dir = dir;
   }
 
-  /** The kernel has the answer at hand: to ask it in another thread costs this one more time than to ask it here. */
+  /** The kernel answers at once: another thread would cost this one more time than a call here. */
   now(): DiskReading {
     const { bavail, bsize, ffree } = statfsSync(this.#dir);
     return {

@@ -19,13 +19,13 @@ const WITH_RIGHTS = ['unshare', '--user', '--map-root-user'];
 const BLOCKS = ['du', '-skx', '--'];
 /** Not every du supports it. */
 const FILES = ['du', '-sx', '--inodes', '--'];
-/** To try it on. */
+/** A file for trying du. */
 const SOMETHING = ['/dev/null'];
 const KB = 1024;
 
 /**
- * Rejects if there is no du. Which of its ways works here is found out by the first measurement, because starting a
- * process is a good part of what a server's start costs, and many a server measures nothing.
+ * Rejects if there is no du. The first measurement finds out which options work here: starting a process is a good part of
+ * the cost of a server's start, and many servers measure nothing.
  */
 export async function findDiskUsage(): Promise<DiskUsage> {
   if (!(await findProgram('du'))) throw new Error('du is not installed');

@@ -1,5 +1,5 @@
 /**
- * Where the control groups of slots can be created: beside or below the group of this process.
+ * The places in which the control groups of slots can be created: beside or below the group of this process.
  *
  * In version 1 below it, in each hierarchy with a wanted controller. In version 2 the controllers first have to be
  * enabled for its children, which the kernel refuses while the group has processes. So this process moves, with what it

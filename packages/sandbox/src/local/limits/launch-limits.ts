@@ -1,9 +1,9 @@
 /**
- * What a command gets before it begins: the control groups it enters and its rlimits.
+ * The limits that a command gets before it begins: the control groups it enters and its rlimits.
  *
  * A process enters a group by writing 0 to the group's `cgroup.procs`. The sandbox has no cgroup file system, so the
  * server opens those files and passes them down, and the first shell inside writes to them and closes them before the
- * command begins. The kernel checks the permission of whoever opened the file.
+ * command begins. The kernel checks the permission of the process that opened the file.
  */
 import type { Rlimits } from './rlimits.ts';
 

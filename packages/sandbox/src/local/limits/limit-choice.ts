@@ -1,8 +1,8 @@
 /**
- * What enforces each limit on this machine: a control group if the server can create one, else an rlimit, else nothing;
- * a workspace is measured. A first command tries each. If a required limit does not hold, the start fails. What the
- * container around the server enforces is not enforced again, with one exception: it is better to stop a command that
- * starts too many processes by its own rlimit, where that works, than to let it use up the processes of all others.
+ * Chooses what enforces each limit on this machine: a control group if the server can create one, else an rlimit, else
+ * nothing; a workspace is measured. A first command tries each. If a required limit does not hold, the start fails. A limit
+ * that the container around the server enforces is not enforced again, with one exception: a command that starts too many
+ * processes should hit its own rlimit, if that works, and not use up the processes of all others.
  *
  *   prepare ─a first command runs under `trial`→ decide ─→ BackendLimits
  */
@@ -26,7 +26,7 @@ import type { SpaceOptions } from './workspace-space.ts';
 export interface WantedLimits {
   /** Enforced, or the start fails. */
   required: SandboxLimits;
-  /** Enforced where this machine can. */
+  /** Enforced if this machine can. */
   preferred: SandboxLimits;
   /** Enforced already, by the container that this process runs in. */
   container: SandboxLimits;

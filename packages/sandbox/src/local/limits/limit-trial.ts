@@ -38,7 +38,7 @@ export const RLIMIT_TESTS = {
   processes: 'processRlimit',
 } as const satisfies Partial<Record<LimitName, Test>>;
 
-/** Since then a user namespace counts its processes separately. */
+/** Since Linux 5.14, a user namespace counts its processes separately. */
 const COUNTS_PER_NAMESPACE = [5, 14] as const;
 
 export function trialOf(tests: readonly Test[], entrances: readonly number[] = []): Trial {

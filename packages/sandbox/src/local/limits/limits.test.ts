@@ -64,7 +64,7 @@ test('without limits there is nothing to report', async () => {
   await backend.stop();
 });
 
-test('a limit on the size of files alone holds without isolation, and is found to', async () => {
+test('a limit on the size of files alone holds without isolation, and is reported as enforced', async () => {
   const backend = await start({ isolation: 'none', limits: { fileSizeBytes: MB } });
   expect(backend.stats().limits).toMatchObject([{ limit: 'fileSizeBytes', by: 'rlimit' }]);
   const slot = await backend.acquire();
@@ -73,9 +73,9 @@ test('a limit on the size of files alone holds without isolation, and is found t
   await backend.stop({ purge: true });
 });
 
-describe.skipIf(missing !== undefined)(unlessMissing('a slot that has as many processes as it may'), () => {
-  test('says so to the next command', () => saysSo('auto'));
-  test('says so to the next command: unshare', { tags: ['soak'] }, () => saysSo('unshare'));
+describe.skipIf(missing !== undefined)(unlessMissing('a slot at its limit of processes'), () => {
+  test('refuses the next command with the reason', () => saysSo('auto'));
+  test('refuses the next command with the reason: unshare', { tags: ['soak'] }, () => saysSo('unshare'));
 
   async function saysSo(isolation: 'auto' | 'unshare'): Promise<void> {
     const backend = await start({ isolation, limits: { processes: 20 } });
@@ -112,7 +112,7 @@ const hidden = [
 const canHide = spawnSync(hidden[0] as string, [...hidden.slice(1), 'true']).status === 0;
 const whyNotHidden = canHide ? '' : ' (missing: a namespace in which they can be hidden)';
 
-describe.skipIf(!canHide)(`where control groups are out of reach${whyNotHidden}`, () => {
+describe.skipIf(!canHide)(`without access to control groups${whyNotHidden}`, () => {
   test('a limit that only they can enforce is refused, with what is missing', async () => {
     const server = startServer({ workspacesDir: await temporaryDirectory(), limits: LIMITS }, hidden);
     expect(await server.line()).toEqual({
@@ -190,7 +190,7 @@ describe.skipIf(missing !== undefined)(unlessMissing('control groups'), () => {
 
 const unified = await delegatedRoot();
 
-/** Where a group can be made for a server alone, with the controllers it needs. */
+/** A place for a group for a server alone, with the controllers it needs. */
 async function delegatedRoot(): Promise<{ dir?: string; missing?: string }> {
   const mount = (await readMounts()).findLast(({ type, root }) => type === 'cgroup2' && root === '/');
   if (!mount) return { missing: 'a cgroup v2' };
@@ -262,7 +262,7 @@ async function groupsOf(token: string): Promise<string[]> {
   return [...new Set(names)].filter((name) => !name.endsWith('-server')).sort();
 }
 
-/** What a server reports about itself when it has run a command. */
+/** The line that a server prints about itself when it has run a command. */
 interface Line {
   token: string;
   stats: BackendStats;

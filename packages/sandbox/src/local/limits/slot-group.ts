@@ -66,7 +66,7 @@ async function setLimits(
         ? (['memory.max', 'memory.swap.max', 0] as const)
         : (['memory.limit_in_bytes', 'memory.memsw.limit_in_bytes', memoryBytes] as const);
     await set(memory, memoryBytes);
-    // Missing where the kernel counts no swap.
+    // Missing if the kernel counts no swap.
     await ignoreMissing(set(swap, noSwap));
   }
   if (processes !== undefined && controllers.includes('pids')) await set('pids.max', processes);

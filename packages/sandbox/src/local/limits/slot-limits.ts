@@ -1,5 +1,6 @@
 /**
- * The limits of one slot while it is held: its control group (keeper/seats.ts), and the disk space of its workspace. All its commands share them.
+ * The limits of one slot while it is held: its control group (keeper/seats.ts), and the disk space of its workspace. All its
+ * commands share them.
  */
 import type { CreatedWorkspace } from '../../workspace/workspaces.ts';
 import type { BackendLimits } from './backend-limits.ts';

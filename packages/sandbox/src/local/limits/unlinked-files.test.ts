@@ -12,7 +12,7 @@ test.skipIf(!hasPython).each(['descriptor', 'mapping'] as const)(
     const { bytes, inFlight } = await findUnlinked([pid], device);
     expect(Math.abs(bytes - 4 * MB)).toBeLessThan(64 * 1024);
     expect(inFlight).toBe(false);
-    // What lies on another file system is none of the workspace's.
+    // A file on another file system does not count for the workspace.
     expect(await findUnlinked([pid], device + 1)).toEqual({ bytes: 0, inFlight: false });
   },
 );

@@ -1,7 +1,7 @@
 /**
  * Files that processes hold open, or mapped into memory, after their last name is gone: they take space that no walk finds.
- * Only root can ask how many blocks a file has that is only mapped, so the mapped bytes count instead. Of a file whose
- * descriptor was sent over a socket and not yet received, only the kernel knows more than that it exists.
+ * Only root can ask how many blocks a file has that is only mapped, so the mapped bytes count instead. If a descriptor was sent
+ * over a socket and not yet received, only the kernel knows its file.
  */
 import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -94,7 +94,7 @@ function hex(digits: string | undefined): number {
   return Number.parseInt(digits ?? '0', 16);
 }
 
-/** As stat(2) gives it. */
+/** The device number in the form of stat(2). */
 function deviceNumber(major: number, minor: number): number {
   return ((major & 0xfff) << 8) | (minor & 0xff) | ((minor & 0xfff00) << 12);
 }

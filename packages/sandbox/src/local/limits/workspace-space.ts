@@ -5,8 +5,8 @@
  * much can have been written at most since the last walk is known without one (disk-meter.ts). So the tree is measured
  * when it could be over the limit, and now and then anyway.
  *
- *   below ─measured over the limit→ full: what runs is ended, whoever had it measured, and further commands can delete
- *     files but write none
+ *   below ─measured over the limit→ full: everything that runs in the slot is ended, and further commands can delete files
+ *     but write none
  *   full ─measured below it→ below
  *
  * A command can exceed the limit by what it writes until the next check and the measurement after it.
@@ -37,21 +37,21 @@ export interface SpaceOptions {
 
 interface Measurement {
   usedBytes: number;
-  /** Written by then, not found in the tree, and too little to look for by itself. */
+  /** Bytes that were written before the walk and that it did not find. They are too few to be searched for alone. */
   unexplainedBytes: number;
-  /** Before the walk. */
+  /** The meter before the walk. */
   reading: Reading;
   at: number;
   tookMs: number;
 }
 
 interface Reading extends DiskReading {
-  /** Written by what runs in the slot, as far as it was checked. */
+  /** Bytes written by the running processes of the slot, as of their last check. */
   runningBytes: number;
 }
 
 export interface SpaceWatcher {
-  /** What the workspace held when the command began, if that was over the limit: then the command can write no file. */
+  /** The used space when the command began, if that was over the limit: then the command can write no file. */
   readonly usedBefore: number | undefined;
   /** Called when the workspace holds more than the watcher may fill, and again until it stops watching. */
   onOver(usedBytes: number): void;
@@ -128,7 +128,7 @@ export class WorkspaceSpace {
     return ageMs > MAX_AGE_MS || mostUsed(this.#last, reading) > lowest;
   }
 
-  /** What the workspace may hold while this command runs. */
+  /** How much the workspace may hold while this command runs. */
   #ceilingOf({ usedBefore }: SpaceWatcher): number {
     if (usedBefore === undefined) return this.limitBytes;
     return Math.max(this.limitBytes + SLACK_BYTES, usedBefore + COMMAND_SLACK_BYTES);
@@ -155,7 +155,7 @@ export class WorkspaceSpace {
     return this.#last;
   }
 
-  /** Looked for only where more was written than the walk has found, at once or little by little. */
+  /** Searches only if much more was written than the walk has found, at once or little by little. */
   async #unlinked(
     foundBytes: number,
     reading: Reading,
@@ -168,7 +168,7 @@ export class WorkspaceSpace {
       return { unlinkedBytes: 0, unexplainedBytes: unexplained };
     }
     const { bytes, inFlight } = await findUnlinked(pids, statSync(dir).dev);
-    // No more than was written: of a file that is mapped, or in a socket, it is not known how much of it is empty.
+    // Counts no more than was written: a file that is mapped, or in a socket, may have holes of unknown size.
     return { unlinkedBytes: inFlight ? unexplained : Math.min(unexplained, bytes), unexplainedBytes: 0 };
   }
 }

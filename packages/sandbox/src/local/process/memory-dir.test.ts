@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { inMemoryOr, momentaryName, sweepMomentary } from './memory-dir.ts';
 
-/** A process that has made such things and is told when to go. */
+/** A process that has made such files and directories, and ends on request. */
 async function startMaker() {
   const module = JSON.stringify(new URL('./memory-dir.ts', import.meta.url).href);
   const script = `
@@ -34,7 +34,7 @@ async function startMaker() {
   return { child, ended, paths: JSON.parse(line) as string[] };
 }
 
-test('removes what a killed process left, and nothing of a living one', async () => {
+test('removes the files of a killed process, and none of a living one', async () => {
   const [killed, living] = await Promise.all([startMaker(), startMaker()]);
   killed.child.kill('SIGKILL');
   await killed.ended;
@@ -48,7 +48,7 @@ test('removes what a killed process left, and nothing of a living one', async ()
   expect(living.paths.map(existsSync)).toEqual([false, false]);
 });
 
-test('removes what an earlier version left when it is old, and nothing with another name', () => {
+test('removes old files of an earlier version, and none with another name', () => {
   const made = (name: string) =>
     inMemoryOr(tmpdir(), (dir) => {
       const path = join(dir, name);

@@ -1,10 +1,10 @@
 /**
- * Where small unnamed files are created: in memory if the machine has such a place, so that creating them synchronously
- * waits for no disk.
+ * The place for small unnamed files: in memory if the machine has such a place, so that creating them synchronously waits for
+ * no disk.
  *
- * A script has a name only for a moment, a directory of pipes while its server runs. A server that is killed leaves them,
- * so the name says whose it is, and the next start removes what belongs to no living process. A command can read the name of its output for as long
- * as it runs, so the name contains a digest and not a pid.
+ * A script has a name only for a moment, a directory of pipes while its server runs. A server that is killed leaves them. So
+ * the name says to which process it belongs, and the next start removes what belongs to no living process. A command can read
+ * the name of its output for as long as it runs, so the name contains a digest and not a pid.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, readlinkSync, rmSync } from 'node:fs';

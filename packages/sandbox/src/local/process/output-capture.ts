@@ -26,7 +26,7 @@ export interface CapturedOutput {
   text: string;
   totalBytes: number;
   truncated: boolean;
-  /** Where the whole output is, if it was truncated and could be stored. */
+  /** The file with the whole output, if it was truncated and could be stored. */
   spoolPath: string | undefined;
 }
 

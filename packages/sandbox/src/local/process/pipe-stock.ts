@@ -6,7 +6,7 @@
  * keeper, so they are created a few at a time, before the last is used, and kept open until they are needed.
  *
  * They have names in a private directory, in memory if the machine has such a place. By its name a keeper opens a pipe
- * (keeper/); whoever took it removes the name.
+ * (keeper/); the caller that took the pipe removes the name.
  */
 import { execFile } from 'node:child_process';
 import { closeSync, constants, mkdirSync, openSync, rmSync, unlinkSync } from 'node:fs';
@@ -23,7 +23,7 @@ const BATCH = 32;
 /** With fewer left, more are created: a command should find one and not wait for mkfifo. */
 const LOW = BATCH / 2;
 
-/** Plain descriptors: whoever takes a pipe owns both and closes both. */
+/** Plain descriptors: the caller that takes a pipe owns both and closes both. */
 export interface Pipe {
   /** Non-blocking, for reading through an event loop. */
   read: number;
@@ -36,7 +36,7 @@ export interface NamedPipe extends Pipe {
   name: string;
 }
 
-/** Creates FIFOs with these names in the directory of the stock, which everybody may open. */
+/** Creates FIFOs with these names in the directory of the stock, which every user may open. */
 export type PipeMaker = (names: readonly string[]) => Promise<void>;
 
 export class PipeStock {
@@ -48,7 +48,7 @@ export class PipeStock {
   #refill: Promise<void> | undefined;
   #closed = false;
 
-  /** Private, and as long-lived as the stock. Its other files need names that are no numbers. */
+  /** Private, and as long-lived as the stock. The names of its other files must not be numbers. */
   get dir(): string {
     this.#dir ??= inMemoryOr(tmpdir(), makeDirectory);
     return this.#dir;

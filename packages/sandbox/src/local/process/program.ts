@@ -1,4 +1,4 @@
-/** The program of a command, whoever starts it: this process (spawn-program.ts) or a keeper (keeper/). */
+/** The program of a command. Either this process starts it (spawn-program.ts) or a keeper (keeper/). */
 import type { NamedPipe, PipeStock } from './pipe-stock.ts';
 
 /** The end of a pipe to read from, and the name of the pipe in the directory of the stock. */
@@ -41,6 +41,6 @@ export interface ProgramExit {
   started: boolean;
   /** The program's own messages; empty unless it failed. */
   message(): string;
-  /** What it has written to disks; 0 if the kernel already counts that for this process. */
+  /** How much it has written to disks; 0 if the kernel already counts that for this process. */
   writtenBytes: number;
 }

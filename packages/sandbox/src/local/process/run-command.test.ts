@@ -6,7 +6,7 @@ import { PipeStock } from './pipe-stock.ts';
 import { runCommand } from './run-command.ts';
 import type { Launch } from './spawn-program.ts';
 
-/** Longer than anybody waits for the rest of an output. */
+/** Longer than a command waits for the rest of its output. */
 const LONG_MS = 1_200;
 
 test('output that came while the event loop was busy is not lost', async () => {
@@ -27,7 +27,7 @@ test('output that came while the event loop was busy is not lost', async () => {
     cwd: dir,
     entrances: [],
     async end() {
-      // By then the wait for the rest of the output has begun.
+      // When this runs, the wait for the rest of the output has begun.
       setImmediate(beBusy);
       return true;
     },

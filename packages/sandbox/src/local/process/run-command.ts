@@ -27,7 +27,7 @@ const SIGNALS = new Map(
     .map(([name, number]) => [number, name as NodeJS.Signals] as const),
 );
 
-/** What starts the program of a command: a command line of this process, or a keeper. */
+/** Starts the program of a command: a command line of this process, or a keeper. */
 export type Starter = Launch | ((io: CommandIo) => Program);
 
 /** Receives the output. If it returns a promise, the reader waits, and so does the command. */
@@ -66,7 +66,7 @@ export interface CommandEnd {
   message: string;
   /** False if something could not be killed. */
   gone: boolean;
-  /** What it has written to disks; 0 if the kernel already counts that for this process. */
+  /** How much it has written to disks; 0 if the kernel already counts that for this process. */
   writtenBytes: number;
 }
 
@@ -178,7 +178,7 @@ function readOutput(fd: number, capture: OutputSink): OutputReader {
       });
       await Promise.race([closed, limit]);
       clearTimeout(timer);
-      // A busy event loop runs its timers late, and its pipes after them: what is in the pipe by now counts.
+      // A busy event loop runs its timers late, and its pipes after them: the output that is already in the pipe counts.
       for (let turn = 0; turn < LAST_TURNS; turn++) await Promise.race([closed, nextTurn()]);
     },
     async close(): Promise<void> {

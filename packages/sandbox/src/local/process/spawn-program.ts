@@ -76,7 +76,7 @@ export function spawnProgram(launch: Launch, io: CommandIo): Program {
 /** Reads more than it keeps: a writer must not block on it. */
 function collectMessage(stderr: Readable | null): () => string {
   let text = '';
-  // Null where the spawn itself failed.
+  // Null if the spawn itself failed.
   stderr?.setEncoding('utf8').on('data', (part: string) => {
     text = (text + part).slice(0, MESSAGE_LENGTH);
   });

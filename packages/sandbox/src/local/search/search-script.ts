@@ -22,7 +22,7 @@ export interface Search {
   /** Limits a content search to files that match this glob. */
   glob: string | undefined;
   context: number;
-  /** Where to look, as commands see it. */
+  /** The directory to search, as commands see it. */
   dir: string;
   /** The one file of the directory to search, if not the whole directory. */
   file: string | undefined;

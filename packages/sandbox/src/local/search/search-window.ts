@@ -1,6 +1,6 @@
 /**
- * What a search shows: the window of results from `offset` on that fits into `limit` results and `maxBytes` bytes, and
- * the total number. Lines of context come with the match they surround.
+ * The result that a search shows: the window of results from `offset` on that fits into `limit` results and `maxBytes`
+ * bytes, and the total number. Lines of context come with the match they surround.
  */
 import type { RecordHandler } from './record-reader.ts';
 

@@ -25,7 +25,7 @@ export function leftStateName(): string {
   return `.talaria-shell-${randomUUID()}`;
 }
 
-/** Makes what the command left the new state; otherwise returns why it is not. */
+/** Makes the file that the command left the new state, or returns why it cannot be. */
 export async function keepState(
   { stateDir, tmpDir }: Workspace,
   leftName: string,
@@ -43,7 +43,7 @@ export async function keepState(
   return undefined;
 }
 
-/** Removes what a command left, whether or not it was used; what cannot be removed is the command's own doing. */
+/** Removes the file that a command left, used or not. It ignores failures: only the command itself can have caused them. */
 export async function dropLeft({ tmpDir }: Workspace, leftName: string): Promise<void> {
   await unlink(join(tmpDir, leftName)).catch(() => {});
 }
@@ -51,7 +51,7 @@ export async function dropLeft({ tmpDir }: Workspace, leftName: string): Promise
 async function readLeft(tmpDir: string, name: string): Promise<Buffer | string> {
   try {
     return await withFile(tmpDir, [name], async (file, { size }) => {
-      if (size > MAX_BYTES) return `it takes ${size} bytes, and ${MAX_BYTES} is the most`;
+      if (size > MAX_BYTES) return `it takes ${size} bytes; allowed: up to ${MAX_BYTES}`;
       const bytes = await file.readFile();
       return isWhole(bytes) ? bytes : 'it could not be written to its end';
     });

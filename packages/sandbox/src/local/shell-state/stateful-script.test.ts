@@ -7,7 +7,7 @@ import { shellArguments } from '../isolation/shell.ts';
 import { NO_LIMITS } from '../limits/launch-limits.ts';
 import { renderStatefulScript } from './stateful-script.ts';
 
-/** The contract suite tests bash; this tests what is left if the machine has only sh. */
+/** The contract suite tests bash; this tests a machine that has only sh. */
 const NO_FUNCTIONS = '[there is no bash here: functions do not carry over to the next stateful command]\n';
 
 let dir: string;

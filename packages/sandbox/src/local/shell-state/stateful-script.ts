@@ -25,7 +25,7 @@ export interface StatefulCommand {
   state: Uint8Array | undefined;
   /** The file for the new state, as commands see it; without it nothing is saved. */
   saveTo: string | undefined;
-  /** Where the command starts, if not in the directory of the state. */
+  /** The directory in which the command starts, if not that of the state. */
   workdir: string | undefined;
   env: Readonly<Record<string, string>>;
 }

@@ -7,7 +7,7 @@ import { LocalBackend } from '../local-backend.ts';
 /** Trying one starts a dozen processes, and many test files ask. */
 const tried = new Map<Isolation['kind'], Promise<string | undefined>>();
 
-/** Why this machine cannot have an isolation; undefined where it can. */
+/** Why this machine cannot have an isolation; undefined if it can. */
 export function whyUnavailable(isolation: Isolation['kind']): Promise<string | undefined> {
   const known = tried.get(isolation) ?? tryToStart(isolation);
   tried.set(isolation, known);

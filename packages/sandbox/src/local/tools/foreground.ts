@@ -67,7 +67,7 @@ function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output
     case 'lost':
       return {
         error:
-          'The sandbox ended while the command ran, and the command with it; what it had done by then is unknown.',
+          'The sandbox ended while the command ran, and the command with it; what it did before is unknown.',
         metadata: { failure: 'gone' },
       };
     case 'aborted':

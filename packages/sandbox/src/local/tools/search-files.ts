@@ -73,7 +73,7 @@ function failureOf(
 ): ToolOutcome | undefined {
   const failed = (error: string, metadata: ToolOutcome['metadata'] = {}) => ({ output: '', error, metadata });
   if (end.cause === 'timeout') {
-    return failed(`The search was still going on after ${timeoutS} s; narrow it by path, glob or pattern.`, {
+    return failed(`The search was still running after ${timeoutS} s; narrow it by path, glob or pattern.`, {
       timed_out: true,
       failure: 'timeout',
     });
@@ -113,7 +113,7 @@ function summary(window: SearchWindow, offset: number, unfinished: boolean, sear
   return `[${what} ${offset + 1} to ${offset + shown} of ${many}${where}${next}]`;
 }
 
-/** What could not be searched. Paths in it are relative to where the search began. */
+/** The note about what could not be searched. Its paths are relative to the directory of the search. */
 function complaintsIn({ trailer }: RecordReader): string[] {
   const lines = trailer.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) return [];

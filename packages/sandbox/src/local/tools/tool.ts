@@ -12,7 +12,7 @@ import type { PipeStock } from '../process/pipe-stock.ts';
 /** The longest time that setTimeout can count; a longer timeout would fire at once. */
 export const LONGEST_TIMEOUT_S = 2_147_483;
 
-/** What a tool works with: one execution in one workspace. */
+/** The environment of a tool: one execution in one workspace. */
 export interface ToolContext {
   executionId: string;
   workspace: Workspace;
@@ -21,7 +21,7 @@ export interface ToolContext {
   /** The background processes of the slot. */
   processes: BackgroundProcesses;
   network: SharedNetwork;
-  /** Where its commands run. */
+  /** The control groups and the keeper of its commands. */
   seat: SlotSeat;
   limits: OutputLimits;
   /** For commands (run-limited.ts) and for what the server itself writes into the workspace. */

@@ -24,7 +24,7 @@ function nomadProgram(): string {
   return process.env.NOMAD_BIN || join(cache, 'talaria', `nomad-${NOMAD_VERSION}`, 'nomad');
 }
 
-/** Why there is none for tests on this machine; undefined where there is. */
+/** Why this machine has no agent for tests; undefined if it has one. */
 export function whyNoNomad(): string | undefined {
   if (process.getuid?.() !== 0) return 'a client of Nomad needs root';
   if (existsSync(nomadProgram())) return undefined;
@@ -36,7 +36,7 @@ export interface AgentOptions {
   /** Knows its jobs again after a restart; takes longer to start. */
   persistent?: boolean;
   dockerHost?: string | undefined;
-  /** How many connections it takes from one address; 100 where nothing is said. */
+  /** How many connections it takes from one address; 100 by default. */
   maxConnections?: number;
   /** It speaks only TLS, and only with clients that its authority knows. */
   certificates?: Certificates;
@@ -125,7 +125,7 @@ export class NomadAgent implements AsyncDisposable {
     await exited;
   }
 
-  /** With a leader and a node that takes jobs; where only a token may ask for nodes, with a leader. */
+  /** Whether it has a leader and a node that takes jobs. If only a token may ask for nodes, a leader is enough. */
   async #ready(): Promise<boolean> {
     try {
       if ((await this.call('GET', '/v1/status/leader')) === '') return false;

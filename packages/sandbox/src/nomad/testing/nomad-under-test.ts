@@ -1,5 +1,5 @@
 /**
- * What the contract of backends needs: backends on one directory of workspaces, in tasks of an agent.
+ * Backends for the contract of backends: on one directory of workspaces, in tasks of an agent.
  * `opened` ends with them.
  */
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -11,7 +11,7 @@ export interface TreeEntry {
   content(): AsyncGenerator<Buffer, void>;
 }
 
-/** What goes into an archive. */
+/** The entries that go into an archive. */
 export interface ArchiveEntry extends TreeEntry {
   type: 'file' | 'directory';
 }

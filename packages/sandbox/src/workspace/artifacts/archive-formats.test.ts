@@ -1,4 +1,4 @@
-/** What is too large to make for a test: sizes and counts beyond the first fields of the formats. */
+/** Sizes and counts beyond the first fields of the formats: real files would be too large for a test. */
 import { spawnSync } from 'node:child_process';
 import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -96,11 +96,11 @@ test.each([
   ['10:30.log', '10:30.log'],
   ['a/..\\..\\b', 'a/..%5C..%5Cb'],
   ['line\nend', 'line%0Aend'],
-])('the name %j in a zip', (name, expected) => {
+])('the name %j in a zip is safe', (name, expected) => {
   expect(zipName({ name: Buffer.from(name), type: 'file' }).toString()).toBe(expected);
 });
 
-test('bytes that are no UTF-8 in a zip', () => {
+test('bytes that are not UTF-8 in a zip are written as %XX', () => {
   const name = Buffer.from([0x61, 0xff, 0x62]);
   expect(zipName({ name, type: 'directory' }).toString()).toBe('a%FFb/');
 });

@@ -14,7 +14,7 @@ const CHUNK_BYTES = 64 * 1024;
 /** The entries come with every directory before what is in it, and end when the signal aborts. */
 export type OpenTree = (signal: AbortSignal) => AsyncIterable<TreeEntry>;
 
-/** Links are left out. If the entries fail, so does the stream. Throws `invalid_request` for options that are none. */
+/** Links are left out. If the entries fail, so does the stream. Throws `invalid_request` for invalid options. */
 export function archiveTree(open: OpenTree, options: ArchiveOptions = {}): Readable {
   const { format = 'tar.gz', maxBytes, maxEntries = Number.MAX_SAFE_INTEGER, signal } = options;
   if (!ARCHIVE_FORMATS.includes(format)) {

@@ -50,8 +50,8 @@ export class Digests {
     const stop = new AbortController();
     const settled = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > SETTLED_NS;
     const read = async (): Promise<string> => {
-      // A descriptor of its own, because whoever asked first may close theirs before the others have their answer; so
-      // soon, perhaps, that the number already refers to another file.
+      // A descriptor of its own: the first caller may close its file before the others have their answer, and the number may
+      // soon refer to another file.
       await using own = await open(`/proc/self/fd/${file.fd}`, 'r');
       const { dev, ino } = await own.stat({ bigint: true });
       if (dev !== stats.dev || ino !== stats.ino) throw changed(path);

@@ -18,7 +18,7 @@ export function toSandboxError(error: unknown): unknown {
 }
 
 /**
- * Whether this is a normal failure in a tree that others change: the name is gone, or is something else by now, or its
+ * Whether this is a normal failure in a tree that others change: the name is gone, or now leads to something else, or its
  * permissions were removed.
  */
 export function isPassing(error: unknown): boolean {

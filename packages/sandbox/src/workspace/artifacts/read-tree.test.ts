@@ -31,7 +31,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** The chunks of a tree, and undefined where it gives way to others. */
+/** The chunks of a tree, and undefined whenever it gives way to others. */
 function* steps(): Generator<Uint8Array | undefined> {
   yield* readTree({ dir, components: [], isFile: false });
 }
@@ -81,7 +81,7 @@ test('an archive that is abandoned leaves nothing open', async () => {
   await expect.poll(() => openBelow(dir)).toEqual([]);
 });
 
-test('it gives way to others between entries without content', () => {
+test('the reader gives way to others between entries without content', () => {
   for (let i = 0; i < 1000; i++) writeFileSync(join(dir, `${i}`), '');
   expect([...steps()].filter((step) => step === undefined).length).toBeGreaterThan(10);
 });
@@ -111,7 +111,7 @@ test('a file that becomes shorter while it is read fails the tree, and nothing s
   expect(openBelow(dir)).toEqual([]);
 });
 
-test('what is neither file, directory nor link is counted as left out', () => {
+test('an entry that is neither file, directory nor link is counted as left out', () => {
   writeFileSync(join(dir, 'file'), 'content');
   execFileSync('mkfifo', [join(dir, 'fifo')]);
   expect(textOf(steps())).toContain('{"type":"end","entries":1,"omitted":1}');

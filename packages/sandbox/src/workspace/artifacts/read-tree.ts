@@ -27,7 +27,7 @@ const ENTRIES_PER_TURN = 64;
 
 export interface TreeStart {
   dir: string;
-  /** Where in it the tree begins. */
+  /** The path in it at which the tree begins. */
   components: readonly string[];
   /** A file at that path and not a directory. */
   isFile: boolean;
@@ -118,7 +118,7 @@ class TreeReader {
     }
   }
 
-  /** Returns what it is; undefined for what is no entry, or is gone. */
+  /** Returns the type of the entry; undefined if it is gone, or is neither file, directory nor link. */
   *#entry(directory: number, name: string, path: Names): Reading<TreeEntry['type'] | undefined> {
     const reference = this.#unlessPassing(() => openReference(directory, name));
     if (reference === undefined) return undefined;

@@ -1,7 +1,7 @@
-/** Where the directory of a workspace is now. It may have moved when the answer is used. */
+/** Returns the present directory of a workspace. It may have moved before the caller uses the answer. */
 export type WorkspacePlace = () => string;
 
-/** If an operation fails because the directory was moved meanwhile, it is repeated in the new place. */
+/** Repeats an operation that failed because the directory was moved meanwhile, in the new place. */
 export async function atPlace<T>(place: WorkspacePlace, work: (dir: string) => Promise<T>): Promise<T> {
   for (;;) {
     const dir = place();

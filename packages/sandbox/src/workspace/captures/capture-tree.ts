@@ -92,8 +92,8 @@ export function* captureTree(
 }
 
 /**
- * First by the whole path, which takes half the time but may lead through a link that is swapped in. So it only tells
- * whether something has changed; whatever is reported comes from what was opened step by step.
+ * Looks first by the whole path, which takes half the time but may lead through a link that is swapped in. So that look only
+ * shows whether something has changed; everything that is reported was opened step by step.
  */
 function look(dir: string, top: Level, name: string, result: CaptureInProgress): Found | undefined {
   const before = top.before?.get(name);
@@ -138,7 +138,7 @@ function known({ known: node }: Found, maxFileBytes: number): TreeNode | undefin
   return node?.type === 'file' && (!node.settled || node.size > maxFileBytes) ? undefined : node;
 }
 
-/** Undefined for what is not captured. */
+/** Undefined if the entry is not captured. */
 function* nodeOf(
   top: Level,
   { name, stats: seen }: Found,
@@ -196,7 +196,7 @@ function enter(levels: Level[], top: Level, name: string, result: CaptureInProgr
   const earlier = top.before?.get(name);
   const before = earlier?.type === 'directory' ? earlier.children : undefined;
   const level = { descriptor, prefix: `${path}/`, before, now };
-  // If its content cannot be captured, the directory itself is there all the same.
+  // If its content cannot be captured, the directory itself is still captured.
   const reason = levels.length > MAX_DEPTH ? 'too_deep' : push(levels, level, stats);
   if (reason === undefined) return;
   closeSync(descriptor);

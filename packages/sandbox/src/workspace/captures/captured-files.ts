@@ -21,7 +21,7 @@ export async function* capturedFiles(bytes: AsyncIterable<Uint8Array>): AsyncGen
   }
 }
 
-/** The stream without any. */
+/** The stream without any files. */
 export function noFiles(omitted: number): Buffer {
   return encodeHead({ type: 'end', entries: 0, omitted });
 }

@@ -1,4 +1,4 @@
-/** What one capture remembers for the next. */
+/** The data that one capture remembers for the next. */
 import type { Stats } from 'node:fs';
 import type { CapturedEntry } from '../../captures.ts';
 import { toCapturedPath, toTarget } from './captured-path.ts';
@@ -48,7 +48,7 @@ export function hasVersion(node: Version, { ino, size, mtimeMs, ctimeMs }: Stats
   return node.ino === ino && node.size === size && node.modifiedMs === mtimeMs && node.changedMs === ctimeMs;
 }
 
-/** Whether a caller that knows the one has nothing to learn from the other. */
+/** Whether a caller that knows `other` need not get `node`. */
 export function looksLike(node: TreeNode, other: TreeNode | undefined): boolean {
   if (node.mode !== other?.mode || node.modifiedMs !== other.modifiedMs) return false;
   switch (node.type) {

@@ -80,7 +80,7 @@ test('captures in sequence replay to the tree', async () => {
   );
 });
 
-/** What cannot be done in this tree is left. */
+/** Skips an action that is not possible in this tree. */
 function act(dir: string, action: Action): void {
   try {
     carryOut(dir, action);

@@ -1,4 +1,4 @@
-/** The digest of a file, and its content if it is small, with the state in which the file had it. */
+/** The digest of a file, and its content if it is small, with the state of the file at that time. */
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readSync, type Stats } from 'node:fs';
 import { hasVersion, versionOf } from './captured-tree.ts';
@@ -25,7 +25,7 @@ export interface HashOptions {
   contentBytes: number;
 }
 
-/** Undefined for what is no regular file, over the limit by now, or becomes shorter again and again. */
+/** Undefined if it is not a regular file, is over the limit now, or becomes shorter again and again. */
 export function* hashFile(
   directory: number,
   name: string,
@@ -42,7 +42,7 @@ export function* hashFile(
       const after = fstatSync(found.file);
       if (digested !== undefined && hasVersion(versionOf(stats), after))
         return { ...digested, stats, settled };
-      // Something writes to it: then its beginning is as good as its state a moment later.
+      // A process writes to it: then its beginning is as good as its state a moment later.
       if (digested !== undefined && attempt === ATTEMPTS) return { ...digested, stats, settled: false };
       if (attempt === ATTEMPTS) return undefined;
       stats = after;

@@ -1,7 +1,7 @@
 /**
  * Patterns for what is left out of captures, in the manner of .gitignore: without a slash in the middle a pattern matches
  * the name at any depth, with one it begins at the workspace. A slash at the end restricts it to directories. `*` and `?`
- * stay within a name, `**` does not. Negation is not known: `!` is a character like any other.
+ * stay within a name, `**` does not. Negation is not supported: `!` is a character like any other.
  */
 export type IsIgnored = (path: string, isDirectory: boolean) => boolean;
 

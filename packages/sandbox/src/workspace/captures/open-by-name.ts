@@ -19,7 +19,7 @@ export function inside(directory: number, name: string): string | Buffer {
   return isAscii(name) ? path : Buffer.from(path, 'latin1');
 }
 
-/** The path of what is open, whatever its name leads to by now. */
+/** The path of an open descriptor, whatever its name leads to now. */
 export function opened(descriptor: number): string {
   return DESCRIPTORS + descriptor;
 }
@@ -69,7 +69,7 @@ export function openFile(parent: number, name: string): { file: number; stats: S
   }
 }
 
-/** Failures of one entry in a tree that others change: it is gone or another by now, or its permissions forbid it. */
+/** Failures of one entry in a tree that others change: it is gone, has been replaced, or its permissions forbid it. */
 const PASSING = [
   'ENOENT',
   'ENOTDIR',

@@ -1,13 +1,13 @@
 /**
  * The content of files in the form of a snapshot (snapshots/snapshot-format.ts), uncompressed, in buffers of a size. Files
- * that are gone, or are no files any more, are left out. It blocks, so it runs in a thread of its own.
+ * that are gone, or are not files any more, are left out. It blocks, so it runs in a thread of its own.
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { SnapshotWriter } from '../snapshots/snapshot-writer.ts';
 import { toCapturedPath } from './captured-path.ts';
 import { isPassing, openDirectoryBelow, openFile, openRoot } from './open-by-name.ts';
 
-/** The paths are those of captured-path.ts. Where neighbours follow each other, their directory is opened once. */
+/** The paths are those of captured-path.ts. Files of one directory that follow each other share one open of it. */
 export function* readFiles(dir: string, paths: readonly string[]): Generator<Uint8Array> {
   const root = openRoot(dir);
   let parent: { path: string; descriptor: number } | undefined;

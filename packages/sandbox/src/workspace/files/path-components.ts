@@ -5,10 +5,10 @@ const MAX_PATH_LENGTH = 4096;
 /** A path with nothing usable at its place; the message is for the model. */
 export class WorkspacePathError extends Error {}
 
-/** A path that by its text alone is none in the workspace. */
+/** A path whose text already leads out of the workspace. */
 export class InvalidPathError extends WorkspacePathError {}
 
-/** Whether a path can be one in the workspace, wherever that lies; false where it leaves every directory. */
+/** Whether a path can lie in the workspace, wherever that is; false if it leads out of any workspace. */
 export function canBeInWorkspace(path: string): boolean {
   try {
     pathComponents(path, '');

@@ -34,7 +34,7 @@ export async function withFile<T>(
   return await use(file, stats);
 }
 
-/** What is at this path: a directory or a regular file; anything else is an error. */
+/** The kind of the entry at this path: a directory or a regular file; anything else is an error. */
 export async function kindAt(root: string, components: readonly string[]): Promise<'directory' | 'file'> {
   const name = components.at(-1);
   if (name === undefined) return 'directory';
@@ -91,7 +91,7 @@ async function giveToOwnerOf(directory: FileHandle, made: FileHandle): Promise<v
 
 /**
  * Replaces a regular file, or creates it, in one step: a reader sees the old or the new content completely. The rename
- * replaces whatever has the name by then, even a link, and follows nothing.
+ * replaces whatever has the name at that moment, even a link, and follows nothing.
  */
 export async function replaceFile(
   root: string,

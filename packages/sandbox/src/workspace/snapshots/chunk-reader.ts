@@ -1,12 +1,12 @@
 /**
- * Reads bytes from chunks that somebody else has to bring: a generator of this file yields `WANTED` and is continued with
+ * Reads bytes from chunks that the caller brings: a generator of this file yields `WANTED`, and the caller continues it with
  * the next chunk, or with undefined after the last one. Like byte-reader.ts, but for work that blocks.
  */
 import { StreamEndedError } from './byte-reader.ts';
 
 export const WANTED = 'wanted';
 
-/** Yields undefined where its thread may do something else, too. */
+/** Yields undefined whenever its thread may do something else. */
 export type Reading<T> = Generator<typeof WANTED | undefined, T, Uint8Array | undefined>;
 
 export class ChunkReader {

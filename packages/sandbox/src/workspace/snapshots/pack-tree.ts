@@ -7,7 +7,7 @@ import { encodeSnapshot } from './snapshot-format.ts';
 import { COMPRESSION, type TakeOptions, takeSnapshot } from './take-snapshot.ts';
 
 export interface PackOptions {
-  /** True by default. Compressing takes longer than it saves where the bytes stay in this process. */
+  /** True by default. Compressing takes longer than it saves if the bytes stay in this process. */
   compress?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }

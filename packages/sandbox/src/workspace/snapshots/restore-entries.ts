@@ -89,7 +89,7 @@ class Parents {
   }
 }
 
-/** False where something else is in the way. Its content is read all the same. */
+/** False if something else is in the way. The content of the entry is read nevertheless. */
 function* make(
   parents: Parents,
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** Contents of a snapshot that no quiet workspace has: taken of a changing tree, or made by somebody else. */
+/** Snapshots that do not come from a quiet workspace: taken of a changing tree, or made by another program. */
 import {
   chmodSync,
   existsSync,
@@ -77,7 +77,7 @@ test('entries below a link are left out, and nothing is written where the link l
   expect(readFileSync(join(root, 'after'), 'utf8')).toBe('kept');
 });
 
-test('of a repeated name the first entry stays', async () => {
+test('if a name is repeated, the first entry stays', async () => {
   const outcome = await restore(
     { name: 'a', type: 'directory', mode: 0o755 },
     { name: 'a', type: 'symlink', text: '../outside' },

@@ -13,8 +13,8 @@ import { nameDamage } from './snapshot-format.ts';
 const COMPRESSED = 0x28;
 
 /**
- * `maxBytes`: of the unpacked snapshot; over it, it fails with `artifact_too_large`. A few bytes of a snapshot that somebody else
- * has packed can be any number of bytes on this disk.
+ * `maxBytes` limits the unpacked snapshot; over it, the call fails with `artifact_too_large`. A small compressed snapshot may
+ * unpack to any size.
  */
 export async function restoreTree(
   root: string,
@@ -24,7 +24,7 @@ export async function restoreTree(
 ): Promise<RestoredWorkspace> {
   const arriving = new PassThrough();
   const bringing = pipeline(snapshot, arriving, signal === undefined ? {} : { signal });
-  // It is heard of by whoever reads.
+  // The reader gets this error.
   bringing.catch(() => {});
   try {
     return await fileThread.restore(root, limited(plainBytes(arriving), maxBytes, 'The snapshot'));
@@ -55,7 +55,7 @@ async function* decompressed(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** An iterator of which the first result has been taken. */
+/** Continues an iterator after its first result. */
 async function* resumed(
   first: IteratorResult<Uint8Array>,
   rest: AsyncIterator<Uint8Array>,

@@ -8,7 +8,7 @@ import type { TreeEntry } from '../artifacts/archive-entry.ts';
 import { type ByteReader, StreamEndedError } from './byte-reader.ts';
 
 export const LENGTH_BYTES = 4;
-/** A path of the longest names that a walk goes down to, and more. */
+/** Room for a path of the longest names, as deep as a walk goes, and more. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const TYPES: readonly unknown[] = ['file', 'directory', 'symlink'] satisfies TreeEntry['type'][];
 

@@ -1,6 +1,6 @@
 /**
  * Writes a snapshot (snapshot-format.ts) into buffers of a fixed size, uncompressed. Like encodeSnapshot, but for work that
- * blocks: its generators yield each buffer when it is full, and nobody uses that buffer here any more.
+ * blocks: its generators yield each buffer when it is full, and do not use that buffer any more.
  */
 import { readSync } from 'node:fs';
 import { changed } from '../artifacts/failures.ts';

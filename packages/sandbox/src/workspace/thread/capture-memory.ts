@@ -1,6 +1,6 @@
 /**
- * The trees of the last captures. Of each owner the one that the next capture will be compared with is among the last
- * two: the newest, or the one before if the newest got lost on its way. The least used owners are forgotten first.
+ * The trees of the last captures. The next capture of an owner is compared with one of its last two: the newest, or the one
+ * before if the newest got lost on its way. The least used owners are forgotten first.
  */
 import type { CapturedTree } from '../captures/captured-tree.ts';
 

@@ -35,7 +35,7 @@ interface Job {
   wants: boolean;
   /** How many chunks the other side has not taken yet. */
   untaken: number;
-  /** What the job waits for: a chunk, or that the other side takes one. */
+  /** Whether the job waits for a chunk, or for the other side to take one. */
   waits: 'chunk' | 'taken' | undefined;
 }
 

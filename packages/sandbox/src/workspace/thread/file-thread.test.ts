@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-test('it works in a program whose options are not for threads', async () => {
+test('the thread for files works in a program whose options are not for threads', async () => {
   const program = `
     import { fileThread } from ${JSON.stringify(new URL('./file-thread.ts', import.meta.url).href)};
     try {

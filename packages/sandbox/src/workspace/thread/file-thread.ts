@@ -101,7 +101,7 @@ class FileThread {
     restoring.catch(() => {});
     try {
       for await (const chunk of bytes) {
-        // A failure is told below.
+        // The code below reports a failure.
         if (isOver) break;
         this.#say({ id, chunk });
         if (++untaken < AHEAD) continue;

@@ -1,5 +1,5 @@
 /**
- * What the main thread and the thread for files say to each other. Each job has an id. Data flows in either direction,
+ * The messages between the main thread and the thread for files. Each job has an id. Data flows in either direction,
  * with at most `AHEAD` chunks that the receiver has not taken yet.
  */
 import type { CaptureLimits, WorkspaceCapture } from '../../captures.ts';

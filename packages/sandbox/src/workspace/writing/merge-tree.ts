@@ -54,7 +54,7 @@ async function moveEntry(
 
 /**
  * Moving a directory to another needs the permission to write to it. Its permissions are changed by descriptor, because
- * something else may have its name by then.
+ * something else may have its name in the meantime.
  */
 async function whileWritable(
   source: FileHandle,

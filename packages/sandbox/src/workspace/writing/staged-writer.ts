@@ -1,4 +1,4 @@
-/** A writer for any backend: it stages the content, and then puts it into the workspace wherever that is by then. */
+/** A writer for any backend: it stages the content, and then puts it into the workspace, wherever that is at that time. */
 import type { MergedTree, RemoveOptions, WorkspaceWriter, WriteOptions, WrittenFile } from '../../writing.ts';
 import type { Staging } from './staging.ts';
 import type { WritableWorkspace } from './workspace-directory.ts';

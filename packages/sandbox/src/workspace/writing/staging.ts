@@ -1,7 +1,7 @@
 /**
- * Where content is collected before it becomes part of a workspace: beside the workspaces, on the same file system, in
- * the directory that the next start of the backend empties. So a killed process leaves nothing in a workspace, and
- * nobody reads a file that is still arriving.
+ * Collects content before it becomes part of a workspace: beside the workspaces, on the same file system, in the directory
+ * that the next start of the backend empties. So a killed process leaves nothing in a workspace, and nobody reads a file
+ * that is still arriving.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -16,7 +16,7 @@ import { removeTree } from '../remove-tree.ts';
 import { restoreTree } from '../snapshots/restore-tree.ts';
 
 export interface StagedFile extends AsyncDisposable {
-  /** Moving it away is the way to use it up. */
+  /** The caller takes the content by moving it away. */
   readonly path: string;
   readonly size: number;
   readonly sha256: string;

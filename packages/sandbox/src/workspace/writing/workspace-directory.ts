@@ -92,7 +92,7 @@ export class WorkspaceDirectory implements WritableWorkspace {
       else if (recursive) {
         await using directory = await openReference(parent, name, components);
         // Moving a directory needs the permission to write to it, which a command may have removed.
-        // In a mounted directory it may belong to somebody else; then the deletion says what it lacks.
+        // In a mounted directory it may belong to another user; then the deletion says what it lacks.
         await chmod(`/proc/self/fd/${directory.fd}`, 0o700).catch(() => {});
         await describeErrors(components, () => trash(target));
       } else await removeEmpty(target, components);
@@ -120,7 +120,7 @@ export class WorkspaceDirectory implements WritableWorkspace {
   }
 }
 
-/** One in no slot: nothing measures it until a slot has it. */
+/** A workspace in no slot: nothing measures it until a slot has it. */
 export function keptWorkspace(
   workspaces: Workspaces,
   name: string,
@@ -167,7 +167,7 @@ async function copyStaged(staged: StagedFile, parent: FileHandle, name: string):
   await file.chmod((await lstat(staged.path)).mode & 0o777);
 }
 
-/** Deletes a directory where it is, entry by entry: what cannot be moved away in one step. */
+/** Deletes a directory in its place, entry by entry, because it cannot be moved away in one step. */
 export async function removeInPlace(path: string): Promise<void> {
   // Another process does it, which has descriptors of its own.
   await removeReachableTree(path.replace(/^\/proc\/self\//, `/proc/${process.pid}/`));
@@ -177,7 +177,7 @@ async function putNew(source: string, target: string, components: readonly strin
   try {
     await link(source, target);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw mismatch(components, 'exists by now');
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw mismatch(components, 'exists already');
     await describeErrors(components, () => Promise.reject(error));
   }
 }

@@ -135,7 +135,7 @@ export class PostgresSource implements SourceEnd {
     const large = columns.filter(({ kind }) => kind === 'text' || kind === 'bytes');
     const size = large.map((column) => `coalesce(octet_length(${quoted(column.name)}), 0)`).join(' + ');
     return {
-      name: `page of ${name}${goesOn ? ', going on' : ''}`,
+      name: `page of ${name}${goesOn ? ', continued' : ''}`,
       sql: `
         SELECT ${columns.map((column) => readExpression(`sized.${quoted(column.name)}`, column.kind)).join(', ')}
           FROM (SELECT *, sum(size) OVER (ORDER BY ${order('page')}

@@ -95,7 +95,7 @@ it('the events of a new run are there from the first one on', async () => {
   expect(names(await journal.readEvents(claim.runId, -1, 10))).toEqual(['message.delta', 'run.completed']);
 });
 
-it('what was once read of a run is not unread, also while its commit is not reported yet', async () => {
+it('a later read never returns an older state, also while the commit is not reported yet', async () => {
   const stored = new SqliteReader(path);
   for (const _ of counting(5)) {
     const claim = await claimedRun(journal);

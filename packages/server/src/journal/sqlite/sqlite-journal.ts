@@ -135,7 +135,7 @@ export class SqliteJournal implements Journal {
   async createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome> {
     const written = this.#writer.write.createRun(run, limits);
     this.#newRuns.add(run.runId);
-    // Now, and not when it is durable: whoever claims is behind it in the same commit.
+    // Wake now, not after the commit: the claim then joins the same commit.
     this.#wakeups.wakeQueue();
     let isCreated = false;
     try {

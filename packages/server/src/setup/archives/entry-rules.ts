@@ -1,4 +1,4 @@
-/** Rules for entries of archives that whoever packs one for a workspace has to know, too. */
+/** Rules for archive entries, shared by packer and reader. */
 
 export const PATH_BYTES_MAX = 4095;
 

@@ -13,7 +13,7 @@ const WORD_BYTES = 8;
 const ENTRY_BYTES = 12 * WORD_BYTES;
 const SUBTRACT = -1;
 
-/** A word of memory. As an argument: what is in it when the call is made; only of the first four arguments. */
+/** A word of memory. As an argument it stands for its value at the time of the call; only the first four may be words. */
 export class Word {
   readonly address: number;
 
@@ -22,14 +22,14 @@ export class Word {
   }
 }
 
-/** What a program was started with. */
+/** The arguments and the environment that a program was started with. */
 export const FIRST_ARGUMENT = new Word(MEMORY);
 export const ARGUMENTS = new Word(MEMORY + 8);
 export const ENVIRONMENT = new Word(MEMORY + 16);
 /** Two words that are the program's own, the address of the step it made last, and the result of that step. */
 export const STATE = MEMORY + 24;
 const LAST_RESULT = new Word(MEMORY + 48);
-/** From here on memory is the program's own, too. */
+/** From this address on the memory is also the program's own. */
 export const FREE_MEMORY = MEMORY + 256;
 
 /** A list of texts as the kernel takes it: addresses, and a zero at the end. */
@@ -60,7 +60,7 @@ export type Target = string | number;
 export interface Branches {
   /** A name for this step. */
   label?: string;
-  /** Where the result goes. */
+  /** The word for the result. */
   to?: Word;
   ifNegative?: Target;
   ifZero?: Target;

@@ -30,7 +30,7 @@ function run(program: string, args: string[]) {
 }
 
 test.skipIf(!architecture)(
-  'it becomes the program with its arguments and environment, and is filtered',
+  'the entry program becomes the program with its arguments and environment, and is filtered',
   () => {
     const script =
       'echo "$0" "$1" "$MARK"; while read -r l; do case $l in Sec*p:*|No*) echo $l ;; esac; done < /proc/self/status';
@@ -67,7 +67,7 @@ test('the program for arm64 takes the same steps (if qemu-aarch64 is installed)'
   const qemu = spawnSync('qemu-aarch64', ['--version']);
   if (qemu.status !== 0) skip('qemu-aarch64 is not installed');
   const { status, stderr } = run('qemu-aarch64', ['-strace', make({}, 'arm64'), '/does/not/exist']);
-  // The emulator knows no filters, so that is the step which it refuses.
+  // The emulator does not support filters, so it refuses that step.
   expect(status).toBe(125);
   expect(stderr).toMatch(/prctl\(38,1,0,0,0.*\) = 0\n.*seccomp\(1,0,\d+.*\) = -1/);
   expect(stderr).toContain(REFUSED);

@@ -3,10 +3,10 @@
  * arguments. No shell can make those calls, and the tools that can are missing on most machines or cost a process each.
  * So the server writes the program itself: a static executable of about three kilobytes.
  *
- * What it does is a table of calls (call-table.ts). If one of them fails, it ends with a message and code 125.
+ * It runs a table of calls (call-table.ts). If one of them fails, it ends with a message and code 125.
  *
- *   mount                               it makes mounts read-only, where it has the right to
- *   setgroups, setresgid, setresuid     it becomes the slot's own user, where the slot has one
+ *   mount                               it makes mounts read-only, if it has the right to
+ *   setgroups, setresgid, setresuid     it becomes the slot's own user, if the slot has one
  *   unshare, and three files of /proc   a user namespace of its own, in which it is SANDBOX_UID
  *   prctl                               no program can give it rights any more (no_new_privs)
  *   seccomp                             the filter
@@ -32,7 +32,7 @@ export interface Entry {
   readOnly?: ReadOnlyMounts | undefined;
   /** The kernel user and group to become; without it the process keeps its own. */
   user?: number | undefined;
-  /** The group, where that is not the number of the user. */
+  /** The group, if its number is not that of the user. */
   group?: number | undefined;
   /** The user that becomes SANDBOX_UID in a new user namespace; without it none is created. */
   mappedUser?: number | undefined;

@@ -96,13 +96,13 @@ describe.for(['x64', 'arm64'] as const)('on %s', (architecture) => {
     expect(askFor('ioctl', 5, 2 ** 32 + FS_IOC_RESVSP64)).toBe('errno 95');
   });
 
-  test('nothing is typed into a terminal, and a terminal can be asked for its size', () => {
+  test('a program cannot type into a terminal, and can ask it for its size', () => {
     const [TIOCSTI, TIOCGWINSZ] = [0x5412, 0x5413];
     expect(askFor('ioctl', 0, TIOCSTI)).toBe('errno 1');
     expect(askFor('ioctl', 0, TIOCGWINSZ)).toBe(ALLOW);
   });
 
-  test('a program may ask for its personality, and not for one without random addresses', () => {
+  test('a program may read its personality, and not set one without random addresses', () => {
     expect(askFor('personality', 0xffffffff)).toBe(ALLOW);
     expect(askFor('personality', 0x40000)).toBe('errno 1');
   });

@@ -32,7 +32,7 @@ const RESERVING_IOCTLS = [0x40305828, 0x4030582a, 0x40305839];
 /** TIOCSTI and TIOCLINUX, which type into a terminal. */
 const TYPING_IOCTLS = [0x5412, 0x541c];
 
-/** A test of one argument, of which the kernel compares 32 bits; `otherwise` applies if no test matches. */
+/** Tests of one argument; the kernel compares 32 bits of it. `otherwise` applies if no test matches. */
 interface ArgumentRule {
   call: CallName;
   argument: number;
@@ -73,7 +73,7 @@ const JUMP_GREATER_EQUAL = 0x35;
 const JUMP_ANY_BIT = 0x45;
 const RETURN = 0x06;
 
-/** Where the kernel puts what is loaded. The lower half of an argument comes first. */
+/** The offsets of the fields that a filter can load. The lower half of an argument comes first. */
 const CALL_OFFSET = 0;
 const ARCHITECTURE_OFFSET = 4;
 const argumentOffset = (index: number) => 16 + 8 * index;

@@ -330,7 +330,7 @@ describe('a lying server', () => {
       { ...change, path: 'd', entry: { type: 'symlink', target: '../out' } as const, copy: staged('1') },
       { ...change, copy: staged('2') },
     ].map((one) => ({ ...one, seen: undefined, isNew: true }));
-    await expect(carryOut(changes, new LocalFiles(ours))).rejects.toThrow(/d is no directory by now/);
+    await expect(carryOut(changes, new LocalFiles(ours))).rejects.toThrow(/d is not a directory any more/);
     expect(readdirSync(join(root, 'out'))).toEqual([]);
   });
 });

@@ -54,7 +54,7 @@ async function makeAbove(root: string, path: string): Promise<void> {
     });
     if ((await lstat(place)).isDirectory()) continue;
     throw new CommandError(
-      `${shownPath(path)} was not written: ${shownPath(directory)} is no directory by now. Some changes are made already`,
+      `${shownPath(path)} was not written: ${shownPath(directory)} is not a directory any more; some changes were already made`,
     );
   }
 }
