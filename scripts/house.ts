@@ -9,7 +9,7 @@ import { between, cyclesIn, importsBetween } from './import-graph.ts';
 
 const LONGEST = 15;
 
-const all = globSync(['packages/*/src/**/*.ts', 'test/**/*.ts'], {
+const all = globSync(['packages/*/src/**/*.{ts,tsx}', 'test/**/*.ts'], {
   exclude: (path) => path.includes('node_modules'),
 }).sort();
 const isTest = (file: string): boolean => /^test\/|\.test\.ts$|\.contract\.ts$|\/testing\//.test(file);
