@@ -22,10 +22,10 @@ import type {
   ReadFilesOptions,
   WorkspaceCapture,
 } from '../captures.ts';
+import { requireCount } from '../counts.ts';
 import { revertedError, SandboxError } from '../errors.ts';
 import { LONGEST_TIMER_S } from '../longest-timer.ts';
 import type { SnapshotOptions } from '../snapshots.ts';
-import { requireCount } from './artifacts/failures.ts';
 import { capturedFiles, noFiles } from './captures/captured-files.ts';
 import { completeLength } from './files/utf8.ts';
 import type { WorkspaceView } from './workspace-view.ts';
