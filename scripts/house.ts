@@ -9,11 +9,10 @@ import { between, cyclesIn, importsBetween } from './import-graph.ts';
 
 const LONGEST = 15;
 
-const all = globSync(['packages/*/src/**/*.ts', 'test/**/*.ts'], {
+const all = globSync(['packages/*/src/**/*.{ts,tsx}', 'test/**/*.ts'], {
   exclude: (path) => path.includes('node_modules'),
 }).sort();
-const isTest = (file: string): boolean =>
-  /^test\/|\.test\.ts$|\.contract\.ts$|\/(testing|fixtures|verdicts)\//.test(file);
+const isTest = (file: string): boolean => /^test\/|\.test\.ts$|\.contract\.ts$|\/testing\//.test(file);
 const sources = all.filter((file) => !isTest(file));
 const linesOf = (file: string): number => readFileSync(file, 'utf8').split('\n').length - 1;
 const total = (files: readonly string[]): number => files.reduce((sum, file) => sum + linesOf(file), 0);

@@ -1,18 +1,21 @@
 /** The table of docs/backends.md: a column per backend, a row per part of the contract, every mark a result. */
 import { CONTRACT_PARTS, type ContractPart } from '../../../packages/sandbox/src/testing/contract-tools.ts';
+import type { BackendName } from '../../../packages/server/src/config/backends.ts';
 import { table } from '../marked-part.ts';
 import { LIMITS, type PartResult, type Results } from './results.ts';
 
-/** The columns: the name that a backend gives the contract suite, and what its column is called. */
-export const BACKENDS: Readonly<Record<string, string>> = {
-  bubblewrap: 'local',
-  Docker: 'Docker',
-  'Docker with gVisor': 'Docker with gVisor',
-  'Nomad with raw_exec': 'Nomad, `raw_exec`',
-  'Nomad with docker': 'Nomad, `docker`',
-  Kubernetes: 'Kubernetes',
-  'Modal (the fake)': 'Modal, on a fake',
+/** The columns of each backend: the name that it gives the contract suite, and what its column is called. */
+const VARIANTS: Readonly<Record<BackendName, Readonly<Record<string, string>>>> = {
+  local: { bubblewrap: 'local' },
+  docker: { Docker: 'Docker', 'Docker with gVisor': 'Docker with gVisor' },
+  nomad: { 'Nomad with raw_exec': 'Nomad, `raw_exec`', 'Nomad with docker': 'Nomad, `docker`' },
+  kubernetes: { Kubernetes: 'Kubernetes' },
+  modal: { 'Modal (the fake)': 'Modal, on a fake' },
 };
+
+export const COLUMNS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(VARIANTS).flatMap((variants) => Object.entries(variants)),
+);
 
 type Row = ContractPart | 'artifacts' | typeof LIMITS;
 
@@ -42,12 +45,12 @@ export const ROWS: Readonly<Record<Row, string>> = {
 };
 
 export function backendTable(results: Results): string {
-  const names = Object.keys(BACKENDS);
+  const names = Object.keys(COLUMNS);
   const rows = Object.entries(ROWS).map(([row, title]) => [
     title,
     ...names.map((name) => cell(results[name]?.[row])),
   ]);
-  return table(['', ...Object.values(BACKENDS)], rows);
+  return table(['', ...Object.values(COLUMNS)], rows);
 }
 
 function cell(result: PartResult | undefined): string {

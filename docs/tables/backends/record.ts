@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { GENERATED } from '../generated.ts';
-import { BACKENDS } from './backend-table.ts';
+import { COLUMNS } from './backend-table.ts';
 import { mergeResults, RESULTS, type Report, readResults, resultsOf } from './results.ts';
 
 const PAGE = 'docs/backends.md';
@@ -14,7 +14,7 @@ const PAGE = 'docs/backends.md';
 let results = readResults();
 for (const path of process.argv.slice(2)) {
   const found = resultsOf(JSON.parse(readFileSync(path, 'utf8')) as Report);
-  const known = Object.entries(found).filter(([backend]) => backend in BACKENDS);
+  const known = Object.entries(found).filter(([backend]) => backend in COLUMNS);
   console.log(`${path}: ${known.map(([backend]) => backend).join(', ') || 'no backend of the table'}`);
   results = mergeResults(results, Object.fromEntries(known));
 }

@@ -1,5 +1,6 @@
 /** The checks that every backend makes: of its options, and of the trajectories and requests of its callers. */
 import type { ExecutionRequest } from './backend.ts';
+import { isCount } from './counts.ts';
 import { SandboxError } from './errors.ts';
 import type { SandboxLimits } from './limits.ts';
 import { InvalidArguments } from './tools/check-arguments.ts';
@@ -71,10 +72,6 @@ export function checkRequest(request: ExecutionRequest, timeoutS: number | undef
 export function slotIdOf(request: ExecutionRequest): string {
   const slotId: unknown = request?.[0]?.slotId;
   return typeof slotId === 'string' ? slotId : '';
-}
-
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
 }
 
 function check(

@@ -1,20 +1,12 @@
 /** `/v1/completions` and `/v1/embeddings`, as the OpenAI SDK has them. */
-import {
-  type Completion,
-  type CompletionRequest,
-  createId,
-  type EmbeddingList,
-  type EmbeddingRequest,
-} from '@talaria/protocol';
+import type { Completion, CompletionRequest, EmbeddingList, EmbeddingRequest } from '@talaria/protocol';
 import type { Connection } from '../connection.ts';
-import { toAPIError } from '../error-answer.ts';
-import { ConnectionError } from '../errors.ts';
 import { isList } from '../pages.ts';
 import type { Params } from '../params.ts';
 import { Reading } from '../reading.ts';
-import { parseData, readMessages } from '../sse-messages.ts';
-import type { Call, RequestOptions, Transport } from '../transport.ts';
-import { ANSWER_TIMEOUT_MS, type SessionOptions, sessionHeaders } from './session.ts';
+import type { RequestOptions, Transport } from '../transport.ts';
+import { createAnswer, readChunks } from './answers.ts';
+import type { SessionOptions } from './session.ts';
 
 export type CompletionParams = Params<CompletionRequest>;
 export type EmbeddingParams = Params<EmbeddingRequest>;
@@ -28,23 +20,14 @@ export class Completions {
 
   create(params: CompletionParams & { stream: true }, options?: SessionOptions): Promise<CompletionStream>;
   create(params: CompletionParams & { stream?: false }, options?: SessionOptions): Promise<Completion>;
-  async create(
-    params: CompletionParams,
-    options: SessionOptions = {},
-  ): Promise<CompletionStream | Completion> {
-    const call: Call = {
-      method: 'POST',
-      path: '/v1/completions',
-      body: params,
-      headers: sessionHeaders(options),
-      timeout: ANSWER_TIMEOUT_MS,
-      repeat: params.stream !== true,
-    };
-    if (params.stream !== true) {
-      return this.#transport.json(call, { idempotencyKey: createId('idem'), ...options });
-    }
-    const connection = await this.#transport.open({ ...call, events: true }, options);
-    return new CompletionStream(connection, options.timeout ?? ANSWER_TIMEOUT_MS);
+  create(params: CompletionParams, options: SessionOptions = {}): Promise<CompletionStream | Completion> {
+    return createAnswer<Completion, CompletionStream>(
+      this.#transport,
+      '/v1/completions',
+      params,
+      options,
+      (connection) => new CompletionStream(connection, options.timeout),
+    );
   }
 }
 
@@ -52,7 +35,7 @@ export class Completions {
 export class CompletionStream extends Reading<Completion> {
   #text = '';
 
-  constructor(connection: Connection, timeout: number) {
+  constructor(connection: Connection, timeout: number | undefined) {
     super(readChunks(connection, timeout));
   }
 
@@ -65,19 +48,6 @@ export class CompletionStream extends Reading<Completion> {
   protected override observe({ choices }: Completion): void {
     this.#text += choices[0]?.text ?? '';
   }
-}
-
-async function* readChunks(
-  connection: Connection,
-  timeout: number,
-): AsyncGenerator<Completion, void, undefined> {
-  for await (const { data } of readMessages(connection, timeout)) {
-    if (data === '[DONE]') return;
-    const value = parseData(data);
-    if ('error' in value) throw toAPIError(500, connection.response.headers, data);
-    yield value as Completion;
-  }
-  throw new ConnectionError('The stream ended before the answer did');
 }
 
 export class Embeddings {

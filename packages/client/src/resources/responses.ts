@@ -1,18 +1,13 @@
 /** `/v1/responses`, as the OpenAI SDK has it. */
-import {
-  createId,
-  type ResponseDeleted,
-  type ResponseEvent,
-  type ResponseObject,
-  type ResponseRequest,
-} from '@talaria/protocol';
+import type { ResponseDeleted, ResponseEvent, ResponseObject, ResponseRequest } from '@talaria/protocol';
 import type { Connection } from '../connection.ts';
 import { ConnectionError } from '../errors.ts';
 import type { Params } from '../params.ts';
 import { Reading } from '../reading.ts';
 import { parseData, readMessages } from '../sse-messages.ts';
-import { type Call, type RequestOptions, segment, type Transport } from '../transport.ts';
-import { ANSWER_TIMEOUT_MS, type SessionOptions, sessionHeaders } from './session.ts';
+import { type RequestOptions, segment, type Transport } from '../transport.ts';
+import { createAnswer } from './answers.ts';
+import { ANSWER_TIMEOUT_MS, type SessionOptions } from './session.ts';
 
 export type ResponseParams = Params<ResponseRequest>;
 
@@ -25,24 +20,14 @@ export class Responses {
 
   create(params: ResponseParams & { stream: true }, options?: SessionOptions): Promise<ResponseStream>;
   create(params: ResponseParams & { stream?: false }, options?: SessionOptions): Promise<ResponseObject>;
-  async create(
-    params: ResponseParams,
-    options: SessionOptions = {},
-  ): Promise<ResponseStream | ResponseObject> {
-    const call: Call = {
-      method: 'POST',
-      path: '/v1/responses',
-      body: params,
-      headers: sessionHeaders(options),
-      timeout: ANSWER_TIMEOUT_MS,
-      // Servers honour idempotency keys only for responses that do not stream.
-      repeat: params.stream !== true,
-    };
-    if (params.stream !== true) {
-      return this.#transport.json(call, { idempotencyKey: createId('idem'), ...options });
-    }
-    const connection = await this.#transport.open({ ...call, events: true }, options);
-    return this.#stream(connection, options);
+  create(params: ResponseParams, options: SessionOptions = {}): Promise<ResponseStream | ResponseObject> {
+    return createAnswer<ResponseObject, ResponseStream>(
+      this.#transport,
+      '/v1/responses',
+      params,
+      options,
+      (connection) => this.#stream(connection, options),
+    );
   }
 
   /** The events of a response, from the first or after the one with this number. */

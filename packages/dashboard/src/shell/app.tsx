@@ -1,14 +1,14 @@
 /** The frame around every page: the sections, how fresh the page is, and the sign-in where it is needed. */
 import { waitingCount } from '../api/live/live.ts';
 import { access } from '../api/session.ts';
+import { overlay, show } from '../navigation/overlays.ts';
+import { followLinks, place } from '../navigation/router.ts';
 import { Boundary } from '../ui/boundary.tsx';
 import { ConnectionIndicator } from './connection.tsx';
 import { Help } from './help.tsx';
 import { NewRun } from './new-run.tsx';
-import { overlay, show } from './overlays.ts';
 import { pageOf, SECTIONS } from './pages.tsx';
 import { Palette } from './palette.tsx';
-import { followLinks, place } from './router.ts';
 import { Settings } from './settings.tsx';
 import { SignIn } from './sign-in.tsx';
 import './shell.css';

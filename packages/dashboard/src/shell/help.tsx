@@ -1,7 +1,8 @@
 /** The shortcuts. */
+
+import { hide } from '../navigation/overlays.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { SHORTCUTS } from './keyboard.ts';
-import { hide } from './overlays.ts';
 
 export function Help() {
   return (

@@ -2,8 +2,8 @@
  * The keys of the whole page. `j` and `k` move the focus over everything marked `data-item`; the focused thing itself
  * answers Enter (a link) and `o s a d` (an approval card). Nothing happens while somebody writes, or above a dialog.
  */
-import { overlay, show } from './overlays.ts';
-import { navigate } from './router.ts';
+import { overlay, show } from '../navigation/overlays.ts';
+import { navigate } from '../navigation/router.ts';
 
 export const SHORTCUTS: readonly [keys: string, what: string][] = [
   ['j / k', 'next or previous card or row'],

@@ -2,11 +2,11 @@
 import { useSignal } from '@preact/signals';
 import { client, noteFailure } from '../api/session.ts';
 import { startRun } from '../api/start-run.ts';
+import { hide } from '../navigation/overlays.ts';
+import { navigate } from '../navigation/router.ts';
 import { Attachments } from '../ui/attachments.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { hide } from './overlays.ts';
-import { navigate } from './router.ts';
 
 export function NewRun() {
   const input = useSignal('');

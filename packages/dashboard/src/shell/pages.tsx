@@ -1,8 +1,8 @@
 /** Which page an address shows. Each is loaded when it is first opened, but for the first. */
 import type { ComponentChildren } from 'preact';
+import type { Place } from '../navigation/router.ts';
 import { Home } from '../pages/home/home.tsx';
 import { lazy } from '../ui/lazy.tsx';
-import type { Place } from './router.ts';
 
 const Run = lazy(async () => (await import('../pages/run/run.tsx')).RunPage);
 const Chats = lazy(async () => (await import('../pages/chats/chats.tsx')).ChatsPage);

@@ -1,12 +1,12 @@
 /** Goes to anything by a few letters: a section, a run, another server, an action. */
 import { useSignal } from '@preact/signals';
 import { heads } from '../api/live/live.ts';
+import { hide, show } from '../navigation/overlays.ts';
+import { navigate } from '../navigation/router.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { statusName } from '../ui/status.tsx';
 import { VisibleText } from '../ui/visible-text.tsx';
-import { hide, show } from './overlays.ts';
 import { SECTIONS } from './pages.tsx';
-import { navigate } from './router.ts';
 import { servers } from './servers.ts';
 
 interface Entry {

@@ -2,8 +2,8 @@
 import { useSignal } from '@preact/signals';
 import { readKey } from '../api/key.ts';
 import { signOut } from '../api/session.ts';
+import { hide } from '../navigation/overlays.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { hide } from './overlays.ts';
 import { addServer, removeServer, servers } from './servers.ts';
 import { type Theme, theme } from './theme.ts';
 

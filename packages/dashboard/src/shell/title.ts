@@ -1,9 +1,9 @@
 /** The title of the browser's tab: what the page shows, and before it how many questions wait for the user. */
 import { effect } from '@preact/signals';
 import { heads, waitingCount } from '../api/live/live.ts';
+import { type Place, place } from '../navigation/router.ts';
 import { withoutTricks } from '../ui/visible-text.tsx';
 import { SECTIONS } from './pages.tsx';
-import { type Place, place } from './router.ts';
 
 const RUN_CHARACTERS = 60;
 

@@ -9,6 +9,7 @@ import type {
   FailureReason,
 } from '../backend.ts';
 import { checkRequest, slotIdOf } from '../check-caller.ts';
+import { LONGEST_TIMER_S } from '../longest-timer.ts';
 import { notRun } from '../not-run.ts';
 import { InvalidArguments } from '../tools/check-arguments.ts';
 import type { CheckedCall } from '../tools/sandbox-tools.ts';
@@ -20,7 +21,7 @@ import { WorkspaceFullError } from './limits/limit-hits.ts';
 import type { LocalSlot } from './local-slot.ts';
 import type { PipeStock } from './process/pipe-stock.ts';
 import { runTool } from './tools/run-tool.ts';
-import { LONGEST_TIMEOUT_S, type ToolOutcome } from './tools/tool.ts';
+import type { ToolOutcome } from './tools/tool.ts';
 
 /** The slot that a call works in, and the means to run commands there. */
 export interface CallPlace {
@@ -121,7 +122,7 @@ export class SlotCalls {
       seat: slot.seat,
       limits: this.#options.output,
       defaultTimeoutS: timeoutS ?? this.#options.defaultTimeoutS,
-      maxTimeoutS: Math.min(timeoutS ?? LONGEST_TIMEOUT_S, LONGEST_TIMEOUT_S),
+      maxTimeoutS: Math.min(timeoutS ?? LONGEST_TIMER_S, LONGEST_TIMER_S),
       signal: controller.signal,
     })
       .catch(describeFailure)

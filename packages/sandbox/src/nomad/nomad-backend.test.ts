@@ -1,9 +1,9 @@
 /** Nomad's own agent, and real tasks. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { describeNomadAcl } from './nomad-acl.contract.ts';
-import { describeNomadDocker } from './nomad-docker.contract.ts';
-import { describeNomadFailures } from './nomad-failures.contract.ts';
-import { describeNomadTls } from './nomad-tls.contract.ts';
+import { describeNomadAcl } from './contract/acl.contract.ts';
+import { describeNomadDocker } from './contract/docker.contract.ts';
+import { describeNomadFailures } from './contract/failures.contract.ts';
+import { describeNomadTls } from './contract/tls.contract.ts';
 import { NomadAgent, whyNoNomad } from './testing/nomad-agent.ts';
 
 const reason = whyNoNomad();

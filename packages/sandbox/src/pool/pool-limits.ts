@@ -1,4 +1,5 @@
 import { SandboxError } from '../errors.ts';
+import { LONGEST_TIMER_S } from '../longest-timer.ts';
 
 export interface PoolLimits {
   slotsPerContainer: number;
@@ -16,9 +17,6 @@ export interface PoolLimits {
   healthTimeoutS: number;
 }
 
-/** The longest time that setTimeout supports. */
-const MAX_S = 2_147_483;
-
 export function checkPoolLimits(limits: PoolLimits): void {
   const { slotsPerContainer, minContainers, maxContainers, warmSlots } = limits;
   whole('slotsPerContainer', slotsPerContainer, 1);
@@ -33,8 +31,11 @@ export function checkPoolLimits(limits: PoolLimits): void {
   }
   for (const name of ['acquireTimeoutS', 'idleContainerS', 'healthIntervalS', 'healthTimeoutS'] as const) {
     const seconds = limits[name];
-    if (seconds > 0 && seconds <= MAX_S) continue;
-    throw new SandboxError('invalid_request', `${name} is ${seconds}; it has to be over 0, up to ${MAX_S}.`);
+    if (seconds > 0 && seconds <= LONGEST_TIMER_S) continue;
+    throw new SandboxError(
+      'invalid_request',
+      `${name} is ${seconds}; it has to be over 0, up to ${LONGEST_TIMER_S}.`,
+    );
   }
 }
 

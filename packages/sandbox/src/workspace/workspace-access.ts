@@ -22,17 +22,16 @@ import type {
   ReadFilesOptions,
   WorkspaceCapture,
 } from '../captures.ts';
+import { requireCount } from '../counts.ts';
 import { revertedError, SandboxError } from '../errors.ts';
+import { LONGEST_TIMER_S } from '../longest-timer.ts';
 import type { SnapshotOptions } from '../snapshots.ts';
-import { requireCount } from './artifacts/failures.ts';
 import { capturedFiles, noFiles } from './captures/captured-files.ts';
 import { completeLength } from './files/utf8.ts';
 import type { WorkspaceView } from './workspace-view.ts';
 
 const DEFAULT_READ_BYTES = 10_000_000;
 const DEFAULT_ARCHIVE_BYTES = 64_000_000;
-/** The longest time that setTimeout supports. */
-const MAX_TIMEOUT_S = 2_147_483;
 
 export abstract class WorkspaceAccess {
   abstract readonly defaultTimeoutS: number;
@@ -144,7 +143,7 @@ export abstract class WorkspaceAccess {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     if (!(timeoutS > 0)) throw new SandboxError('invalid_request', "'timeoutS' must be over 0.");
-    const signal = AbortSignal.timeout(Math.ceil(Math.min(timeoutS, MAX_TIMEOUT_S) * 1000));
+    const signal = AbortSignal.timeout(Math.ceil(Math.min(timeoutS, LONGEST_TIMER_S) * 1000));
     try {
       return await work(signal);
     } catch (cause) {

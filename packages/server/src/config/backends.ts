@@ -1,36 +1,24 @@
 /**
- * The backends: where tools can run. The settings offer these names, and the documents, the doctor and `/health/detailed`
- * show them. Other parts list each backend by name too, so the compiler asks for an entry: how its settings are checked
- * (containers.ts), what the doctor checks (cli/doctor) and how it is created (start/configured-backend.ts).
+ * The backends: where tools can run. Settings, help, documents, doctor and `/health/detailed` take names and facts from
+ * this table. What is code has an entry per backend elsewhere, and the compiler asks for it: the rules between its
+ * settings (backend-rules.ts), what the doctor checks (cli/doctor/backend-checks.ts), how it is created
+ * (start/configured-backend.ts) and its columns in docs/backends.md (docs/tables/backends/backend-table.ts).
  */
 interface BackendFacts {
   /** Completes "where tools run: …". */
   where: string;
-  /** What to do if it does not start. */
-  fix: string;
+  /** Says what it needs and what it enforces; undefined for the one that needs nothing else. */
+  page: string | undefined;
+  /** Whether runs can work in a directory of the operator itself. */
+  mounts: boolean;
 }
 
 export const BACKENDS = {
-  local: {
-    where: 'on this machine',
-    fix: 'Install bubblewrap, or let it choose with TALARIA_SANDBOX_ISOLATION=auto',
-  },
-  docker: {
-    where: 'in Docker containers (docs/docker.md)',
-    fix: 'See docs/docker.md, or use TALARIA_BACKEND=local',
-  },
-  kubernetes: {
-    where: 'in pods of a Kubernetes cluster (docs/kubernetes.md)',
-    fix: 'See docs/kubernetes.md, or use TALARIA_BACKEND=local',
-  },
-  modal: {
-    where: 'in sandboxes of Modal (docs/modal.md)',
-    fix: 'See docs/modal.md, or use TALARIA_BACKEND=local',
-  },
-  nomad: {
-    where: 'in tasks of a Nomad cluster (docs/nomad.md)',
-    fix: 'See docs/nomad.md, or use TALARIA_BACKEND=local',
-  },
+  local: { where: 'on this machine', page: undefined, mounts: true },
+  docker: { where: 'in Docker containers', page: 'docs/docker.md', mounts: false },
+  kubernetes: { where: 'in pods of a Kubernetes cluster', page: 'docs/kubernetes.md', mounts: false },
+  modal: { where: 'in sandboxes of Modal', page: 'docs/modal.md', mounts: false },
+  nomad: { where: 'in tasks of a Nomad cluster', page: 'docs/nomad.md', mounts: false },
 } as const satisfies Record<string, BackendFacts>;
 
 export type BackendName = keyof typeof BACKENDS;
@@ -38,6 +26,8 @@ export type BackendName = keyof typeof BACKENDS;
 export const BACKEND_NAMES = Object.keys(BACKENDS) as BackendName[];
 
 export function whereToolsRun(): string {
-  const places = Object.values<BackendFacts>(BACKENDS).map(({ where }) => where);
+  const places = Object.values<BackendFacts>(BACKENDS).map(({ where, page }) =>
+    page === undefined ? where : `${where} (${page})`,
+  );
   return `where tools run: ${places.slice(0, -1).join(', ')}, or ${places.at(-1)}`;
 }

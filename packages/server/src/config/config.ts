@@ -4,7 +4,7 @@
 
 import { join } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
-import { CONTAINER_SETTINGS, checkBackend, neededContainers } from './containers.ts';
+import { BACKEND_SETTINGS, checkBackend, neededContainers } from './backend-rules.ts';
 import { directoryProblems } from './directories.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
@@ -103,7 +103,7 @@ export function assembleConfig(
         `${missing} that cannot come; set TALARIA_DATABASE_URL to a Postgres database, or leave the role at all`,
     );
   }
-  if (config.role !== 'http' && !CONTAINER_SETTINGS.some((name) => failed.has(name))) {
+  if (config.role !== 'http' && !BACKEND_SETTINGS.some((name) => failed.has(name))) {
     const backend = checkBackend(config, label);
     problems.push(...backend.problems);
     warnings.push(...backend.warnings);

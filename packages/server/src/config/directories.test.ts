@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { directories, directoryProblems } from './directories.ts';
+import { type DirectoryCircumstances, directories, directoryProblems } from './directories.ts';
 
 const CONTEXT = { homeDir: '/', baseDir: '/', env: {} };
 const read = (json: unknown) => directories().fromJson(json, CONTEXT);
@@ -33,7 +33,7 @@ describe('the setting directories', () => {
     expect(directories().fromText('{', CONTEXT)).toEqual({ refused: 'it is not valid JSON' });
   });
 
-  const circumstances = {
+  const circumstances: DirectoryCircumstances = {
     dataDir: '/data/talaria',
     keys: ['ada'],
     backend: 'local',

@@ -1,5 +1,6 @@
 /** The operator's directories that runs may begin with, as a JSON object: name → path, mode and, if not all, the keys. */
 import { isAbsolute, normalize, relative } from 'node:path';
+import { BACKEND_NAMES, BACKENDS, type BackendName } from './backends.ts';
 import { isJsonObject, type JsonObject, readsJsonObject } from './json-object.ts';
 import type { Kind, Read } from './kinds.ts';
 import { showGiven } from './kinds.ts';
@@ -33,7 +34,7 @@ export interface DirectoryCircumstances {
   dataDir: string;
   /** The names of the API keys. */
   keys: readonly string[];
-  backend: string;
+  backend: BackendName;
   /** Whether other servers may share the store. */
   isShared: boolean;
   configFile: string | undefined;
@@ -66,8 +67,9 @@ function mountProblems(
 ): string[] {
   const problems: string[] = [];
   const problem = (text: string) => problems.push(`"${name}" has the mode mount, ${text}`);
-  if (backend !== 'local') {
-    problem(`which only the local backend can do, and the backend is ${backend}; use copy`);
+  if (!BACKENDS[backend].mounts) {
+    const able = BACKEND_NAMES.filter((name) => BACKENDS[name].mounts).join(' or ');
+    problem(`which only the ${able} backend can do, and the backend is ${backend}; use copy`);
   }
   if (isShared) {
     problem('and the database is Postgres, where a run may continue on another machine; use copy, or SQLite');

@@ -5,6 +5,7 @@ import {
   type HistoryMessage,
   messagesOfItems,
   pairCalls,
+  type ResponseItemList,
   refuseFiles,
   TalariaError,
 } from '@talaria/protocol';
@@ -14,7 +15,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { type Masks, toConversationItems } from './conversation-items.ts';
-import { type Item, type ItemList, type ItemPage, listItems } from './item-lists.ts';
+import { type Item, type ItemPage, listItems } from './item-lists.ts';
 
 type Metadata = Record<string, string>;
 
@@ -51,7 +52,7 @@ export class ConversationAccess {
     await this.#journal.sessions.delete(owner, conversationId);
   }
 
-  async list(owner: string, conversationId: string, page: ItemPage): Promise<ItemList> {
+  async list(owner: string, conversationId: string, page: ItemPage): Promise<ResponseItemList> {
     const { items } = await this.#read(owner, conversationId);
     return listItems(
       items.map(({ item }) => item),
@@ -75,7 +76,11 @@ export class ConversationAccess {
   }
 
   /** Adds the items after whatever the conversation has by then, and returns them. */
-  async addItems(owner: string, conversationId: string, items: readonly unknown[]): Promise<ItemList> {
+  async addItems(
+    owner: string,
+    conversationId: string,
+    items: readonly unknown[],
+  ): Promise<ResponseItemList> {
     const messages = messagesOf(items);
     for (;;) {
       const before = await this.#read(owner, conversationId);

@@ -1,5 +1,5 @@
 /** Lists of items in OpenAI's form: a page begins after an item's id, and the newest come first by default. */
-import { TalariaError } from '@talaria/protocol';
+import { type ResponseItemList, TalariaError } from '@talaria/protocol';
 
 export interface Item {
   id: string;
@@ -13,16 +13,8 @@ export interface ItemPage {
   after: string | undefined;
 }
 
-export interface ItemList {
-  object: 'list';
-  data: Item[];
-  first_id: string | null;
-  last_id: string | null;
-  has_more: boolean;
-}
-
 /** `items` in conversation order. */
-export function listItems(items: readonly Item[], { limit, order, after }: ItemPage): ItemList {
+export function listItems(items: readonly Item[], { limit, order, after }: ItemPage): ResponseItemList {
   const ordered = order === 'asc' ? items : items.toReversed();
   const begin = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
   if (after !== undefined && begin === 0) {

@@ -2,7 +2,7 @@ import type { Slot } from '@talaria/protocol';
 import { SandboxError } from '@talaria/sandbox';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClientSlots, type ClientSlotsOptions } from './client-slots.ts';
-import { FakeBackend } from './testing.ts';
+import { FakeBackend } from './testing/fake-backend.ts';
 
 const NEVER = new AbortController().signal;
 const [WAIT_MS, IDLE_MS, KEEP_MS] = [30_000, 600_000, 3_600_000];

@@ -3,6 +3,7 @@
  * sentence for the log.
  */
 import type { ToolBackend } from '@talaria/sandbox';
+import { requiredImage } from '../config/backend-rules.ts';
 import type { Config } from '../config/index.ts';
 import { kubernetesOptions } from './kubernetes-options.ts';
 import { nomadOptions } from './nomad-options.ts';
@@ -43,8 +44,7 @@ export async function configuredBackend(
       return new DockerBackend({
         ...common,
         ...pooling,
-        // The configuration check requires an image.
-        image: config.dockerImage ?? '',
+        image: requiredImage(config, 'dockerImage'),
         dockerHost: config.dockerHost,
         runtime: config.dockerRuntime,
       });

@@ -1,6 +1,7 @@
 /** The settings of Kubernetes, as its backend takes them. */
 import type { KubernetesBackendOptions } from '@talaria/sandbox/kubernetes';
 import { listOf } from '../basics/list-of.ts';
+import { requiredImage } from '../config/backend-rules.ts';
 import type { Config } from '../config/index.ts';
 
 export function kubernetesOptions(
@@ -14,8 +15,7 @@ export function kubernetesOptions(
       namespace: config.kubernetesNamespace,
     },
     pod: {
-      // The configuration check requires an image.
-      image: config.kubernetesImage ?? '',
+      image: requiredImage(config, 'kubernetesImage'),
       pullSecrets: listOf(config.kubernetesPullSecrets ?? '', ','),
       runtimeClass: config.kubernetesRuntimeClass,
       nodeSelector: Object.fromEntries(labels),

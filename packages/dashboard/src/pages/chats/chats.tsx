@@ -1,7 +1,7 @@
 /** Sessions, and the talk in one of them. */
 import type { Session } from '@talaria/client';
 import { type Resource, useResource } from '../../api/resource.ts';
-import { navigate } from '../../shell/router.ts';
+import { navigate } from '../../navigation/router.ts';
 import { now } from '../../ui/clock.ts';
 import { age } from '../../ui/format.ts';
 import { Loading } from '../../ui/loading.tsx';

@@ -1,6 +1,6 @@
 /** What can be done with a session: continue from here elsewhere, or delete it, after a second press. */
 import { useSignal } from '@preact/signals';
-import { navigate } from '../../shell/router.ts';
+import { navigate } from '../../navigation/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { useAction } from '../../ui/use-action.ts';
 

@@ -1,6 +1,6 @@
 /** The filters above the table. They live in the address, so each change is a new address. */
 import { useEffect, useRef } from 'preact/hooks';
-import { changeQuery } from '../../shell/router.ts';
+import { changeQuery } from '../../navigation/router.ts';
 import { type Filters, SINCE, STATUSES } from './filters.ts';
 
 /** After the last key: one search, not one per letter. */

@@ -1,6 +1,6 @@
 /** The filters of the runs table, as the address has them: a link shows the same runs to somebody else. */
 import type { Run, RunFilter, RunStatus } from '@talaria/client';
-import type { Place } from '../../shell/router.ts';
+import type { Place } from '../../navigation/router.ts';
 
 export interface Filters {
   status: string | undefined;

@@ -1,8 +1,8 @@
 /** What needs the user, then the runs. */
 import { useSignal } from '@preact/signals';
 import { isTerminalStatus } from '@talaria/client';
-import { show } from '../../shell/overlays.ts';
-import { place } from '../../shell/router.ts';
+import { show } from '../../navigation/overlays.ts';
+import { place } from '../../navigation/router.ts';
 import { Loading } from '../../ui/loading.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { BulkStop } from './bulk-stop.tsx';

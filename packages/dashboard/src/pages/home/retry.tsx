@@ -1,7 +1,7 @@
 /** Starts a failed run once more, and shows the new one. */
 import type { Run } from '@talaria/client';
 import { retryRun } from '../../api/start-run.ts';
-import { navigate } from '../../shell/router.ts';
+import { navigate } from '../../navigation/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { useAction } from '../../ui/use-action.ts';
 

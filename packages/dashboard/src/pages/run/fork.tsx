@@ -1,6 +1,6 @@
 /** Starts a run that continues from an event of this one, and shows it. */
 import { useSignal } from '@preact/signals';
-import { navigate } from '../../shell/router.ts';
+import { navigate } from '../../navigation/router.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { useAction } from '../../ui/use-action.ts';

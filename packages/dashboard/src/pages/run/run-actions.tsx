@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { isTerminalStatus, type Run } from '@talaria/client';
 import { client, noteFailure } from '../../api/session.ts';
 import { retryRun } from '../../api/start-run.ts';
-import { navigate } from '../../shell/router.ts';
+import { navigate } from '../../navigation/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { ForkButton } from './fork.tsx';
 import { useRunView } from './run-view.ts';

@@ -1,6 +1,6 @@
 /** What the run is and how far it is. The connection of this page stands apart: it says nothing about the run. */
 import { type ForkedFrom, isTerminalStatus, type Run } from '@talaria/client';
-import { href } from '../../shell/router.ts';
+import { href } from '../../navigation/router.ts';
 import { now } from '../../ui/clock.ts';
 import { count, duration, money } from '../../ui/format.ts';
 import { Status } from '../../ui/status.tsx';

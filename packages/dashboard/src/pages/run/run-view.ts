@@ -2,7 +2,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { changeQuery, href } from '../../shell/router.ts';
+import { changeQuery, href } from '../../navigation/router.ts';
 import type { WatchedRun } from './watch-run.ts';
 
 export type Tab = 'call' | 'files' | 'events' | 'run';

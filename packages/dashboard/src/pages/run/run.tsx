@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { heads } from '../../api/live/live.ts';
 import { client } from '../../api/session.ts';
-import { place } from '../../shell/router.ts';
+import { place } from '../../navigation/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { ForkDialog } from './fork.tsx';
 import { Gone, GoneMeanwhile } from './gone.tsx';

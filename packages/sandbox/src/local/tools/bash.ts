@@ -2,14 +2,16 @@
  * `bash`: runs a command in the workspace, in a new shell or in one that continues from the last stateful command. It
  * waits for the end of the command, or leaves it in the background.
  */
+
 import { posix } from 'node:path';
+import { LONGEST_TIMER_S } from '../../longest-timer.ts';
 import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
 import { pathComponents } from '../../workspace/files/path-components.ts';
 import { renderScript } from '../isolation/shell.ts';
 import { startInBackground } from './background.ts';
 import { runInForeground } from './foreground.ts';
 import { renderWithState, runStateful } from './stateful.ts';
-import { LONGEST_TIMEOUT_S, type Run, type ToolContext } from './tool.ts';
+import type { Run, ToolContext } from './tool.ts';
 
 export interface BashRequest {
   command: string;
@@ -24,7 +26,7 @@ export const bash: Run<'bash'> = async (args, context) => {
   const request = requestOf(args, context);
   if (background) {
     // The timeout of the batch is for its calls, and this one is answered at once.
-    const timeoutS = timeout && Math.min(timeout, LONGEST_TIMEOUT_S);
+    const timeoutS = timeout && Math.min(timeout, LONGEST_TIMER_S);
     const script = stateful ? await renderWithState(request, context) : renderPlain(request, context);
     if (!(script instanceof Uint8Array)) return script;
     return startInBackground(script, { ...request, timeoutS }, context);

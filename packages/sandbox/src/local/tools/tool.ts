@@ -9,9 +9,6 @@ import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
 
-/** The longest time that setTimeout can count; a longer timeout would fire at once. */
-export const LONGEST_TIMEOUT_S = 2_147_483;
-
 /** The environment of a tool: one execution in one workspace. */
 export interface ToolContext {
   executionId: string;

@@ -2,9 +2,10 @@
 import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { ARCHIVE_FORMATS, type ArchiveFormat, type ArchiveOptions } from '../../artifacts.ts';
+import { requireCount } from '../../counts.ts';
 import { SandboxError } from '../../errors.ts';
 import type { ArchiveEntry, TreeEntry } from './archive-entry.ts';
-import { requireCount, tooLarge } from './failures.ts';
+import { tooLarge } from './failures.ts';
 import { tar } from './tar.ts';
 import { zip } from './zip.ts';
 

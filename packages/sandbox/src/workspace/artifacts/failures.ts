@@ -38,11 +38,6 @@ export function tooLarge(what: string): SandboxError {
   return new SandboxError('artifact_too_large', `${what}; archive a part of it.`);
 }
 
-export function requireCount(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new SandboxError('invalid_request', `'${name}' must be a whole number, 0 or more.`);
-}
-
 function causeOf(error: Error): string | undefined {
   return (error.cause as NodeJS.ErrnoException | undefined)?.code;
 }

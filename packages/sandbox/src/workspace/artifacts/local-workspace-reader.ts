@@ -12,12 +12,13 @@ import type {
   ListOptions,
   WorkspaceReader,
 } from '../../artifacts.ts';
+import { requireCount } from '../../counts.ts';
 import { InvalidPathError } from '../files/path-components.ts';
 import { assertRegular, openDirectory, openReference, openReferenced } from '../files/workspace-path.ts';
 import { archiveTree } from './archive.ts';
 import { treeEntries } from './archive-entries.ts';
 import type { Digests } from './digests.ts';
-import { nameFailures, requireCount } from './failures.ts';
+import { nameFailures } from './failures.ts';
 import { listTree, toArtifact } from './list.ts';
 import { LocalArtifactFile } from './local-artifact-file.ts';
 import { requestedPath } from './requested-path.ts';

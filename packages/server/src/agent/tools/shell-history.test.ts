@@ -59,6 +59,14 @@ describe('a stateful command', () => {
       [stateful('cat() { "$@"; }'), stateful('cat rm build -rf')],
       'recursive delete',
     ],
+    [
+      'runs a function of a call that would be refused by now',
+      [
+        { tool: 'terminal', args: { command: 'cat() { "$@"; }', stateful: true, timeout: 0 } },
+        stateful('cat rm build -rf'),
+      ],
+      'recursive delete',
+    ],
     ['runs an alias of before', [stateful('alias ls="rm -rf build"'), stateful('ls')], 'recursive delete'],
     [
       'uses a variable of before',

@@ -7,7 +7,7 @@
  * A fork has a shell and processes of its own. The calls that it has inherited say nothing about them, so they do not
  * count here: a function that the other run defined does not exist in this one.
  */
-import { inputOf } from '@talaria/sandbox/tools';
+import { inputOf, type terminal } from '@talaria/sandbox/tools';
 import { oneLine } from './one-line.ts';
 import type { PastCall, PreparedCall } from './tool.ts';
 
@@ -20,11 +20,10 @@ const COMMAND_CHARS = 100;
 /** Assumed for a process that no known call of this run started. */
 const UNKNOWN_PROCESS = 'bash';
 
-interface TerminalArguments {
-  command: string;
-  stateful?: boolean;
-  background?: boolean;
-}
+/** What is read of a call of `terminal`. */
+type TerminalArguments = Required<
+  Pick<ReturnType<typeof terminal.check>, 'command' | 'stateful' | 'background'>
+>;
 
 /**
  * The readings of a stateful command. An earlier command that failed may have left something or nothing, so the command
@@ -33,7 +32,7 @@ interface TerminalArguments {
 export function judgeStateful(command: string, before: readonly PastCall[]): Judged {
   const stateful = ownCalls(before)
     .map((call) => ({ failed: call.failed, args: terminalArguments(call) }))
-    .filter(({ args }) => args?.stateful === true && args.background !== true)
+    .filter(({ args }) => args?.stateful && !args.background)
     .map(({ failed, args }) => ({ failed, command: args?.command ?? '' }));
   const succeeded = stateful.filter(({ failed }) => !failed);
   const after = (calls: typeof stateful) => calls.map((call) => call.command);
@@ -68,7 +67,7 @@ export function runningProcesses(calls: readonly PastCall[]): string[] {
   const own = ownCalls(calls);
   const started = own.flatMap((call) => {
     const args = terminalArguments(call);
-    const id = args?.background === true ? /\bproc_\w+/.exec(call.output)?.[0] : undefined;
+    const id = args?.background ? /\bproc_\w+/.exec(call.output)?.[0] : undefined;
     return args && id ? [{ id, command: args.command }] : [];
   });
   const running = started.filter(({ id }) => {
@@ -88,9 +87,7 @@ function ownCalls(calls: readonly PastCall[]): readonly PastCall[] {
 }
 
 function programOf(id: string, before: readonly PastCall[]): string {
-  const start = before.find(
-    (call) => call.output.includes(id) && terminalArguments(call)?.background === true,
-  );
+  const start = before.find((call) => call.output.includes(id) && terminalArguments(call)?.background);
   return (start && terminalArguments(start)?.command) ?? UNKNOWN_PROCESS;
 }
 
@@ -100,9 +97,14 @@ function writtenTo(id: string, call: PastCall): string {
   return inputOf(args);
 }
 
+/**
+ * Read one by one, not by `terminal.check`: an earlier version may have run a call that the present one would refuse, and
+ * its shell is still there.
+ */
 function terminalArguments(call: PastCall): TerminalArguments | undefined {
-  const args = argumentsOf(call, 'terminal');
-  return typeof args?.command === 'string' ? (args as unknown as TerminalArguments) : undefined;
+  const { command, stateful, background } = argumentsOf(call, 'terminal') ?? {};
+  if (typeof command !== 'string') return undefined;
+  return { command, stateful: stateful === true, background: background === true };
 }
 
 function argumentsOf(call: PastCall, tool: string): Record<string, unknown> | undefined {

@@ -3,8 +3,6 @@
  * order; if one fails, the command ends with 1. The output contains no secret. A signal ends it early; what the checks
  * have started is removed first.
  */
-import type { BackendName } from '../../config/backends.ts';
-import type { Env } from '../../config/environment.ts';
 import { type Config, configSecrets } from '../../config/index.ts';
 import { Secrets } from '../../secrets/secrets.ts';
 import type { Arguments } from '../commands.ts';
@@ -13,60 +11,37 @@ import { loadOrExplain } from '../load-or-explain.ts';
 import { stopSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { safeJson, safeLine } from '../text/safe-text.ts';
+import { BACKEND_CHECKS } from './backend-checks.ts';
+import type { Check, CheckContext } from './check.ts';
 import { checkDataDirectory } from './checks/data-directory.ts';
 import { checkDatabase } from './checks/database.ts';
-import { checkDocker } from './checks/docker.ts';
-import { checkKubernetes } from './checks/kubernetes.ts';
 import { checkMcpServers } from './checks/mcp.ts';
-import { checkModal } from './checks/modal.ts';
 import { checkModel } from './checks/model.ts';
 import { checkNode } from './checks/node.ts';
-import { checkNomad } from './checks/nomad.ts';
 import { checkPeers } from './checks/peers.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPostgres } from './checks/postgres.ts';
 import { checkSandbox } from './checks/sandbox.ts';
 import type { Finding } from './finding.ts';
 
-interface CheckContext {
-  /** Aborts when the user interrupts; a check then removes what it has started. */
-  readonly interrupted: AbortSignal;
-  /** The environment of the processes that a check starts. */
-  readonly env: Env;
-}
-
-type Check = readonly [
-  name: string,
-  check: (config: Config, context: CheckContext) => Finding | Promise<Finding>,
-];
-
-/** What a backend needs on this machine, before it is tried. Unused backends are reported, too. */
-const BACKEND_CHECKS: Readonly<Record<BackendName, Check | undefined>> = {
-  local: undefined,
-  docker: ['docker', checkDocker],
-  kubernetes: ['kubernetes', checkKubernetes],
-  modal: ['modal', checkModal],
-  nomad: ['nomad', checkNomad],
-};
-
 /** Checks that only matter for a server that works on runs. */
 const WORK_CHECKS: readonly Check[] = [
-  ...Object.values(BACKEND_CHECKS).filter((check) => check !== undefined),
-  ['sandbox', checkSandbox],
-  ['model', checkModel],
-  ['mcp', checkMcpServers],
+  ...BACKEND_CHECKS,
+  { name: 'sandbox', starts: true, check: checkSandbox },
+  { name: 'model', check: checkModel },
+  { name: 'mcp', check: checkMcpServers },
 ];
 
-/** They start what outlives this process: containers, jobs, pods. */
-const STARTING_CHECKS: readonly string[] = ['kubernetes', 'sandbox'];
-
 const checksOf = ({ role, database }: Config): readonly Check[] => [
-  ['node', () => checkNode()],
-  ['data', ({ dataDir }) => checkDataDirectory(dataDir)],
-  ['database', () => (database.kind === 'sqlite' ? checkDatabase(database.path) : checkPostgres(database))],
-  ...(database.kind === 'postgres' ? ([['peers', () => checkPeers(database.url)]] as const) : []),
+  { name: 'node', check: () => checkNode() },
+  { name: 'data', check: ({ dataDir }) => checkDataDirectory(dataDir) },
+  {
+    name: 'database',
+    check: () => (database.kind === 'sqlite' ? checkDatabase(database.path) : checkPostgres(database)),
+  },
+  ...(database.kind === 'postgres' ? [{ name: 'peers', check: () => checkPeers(database.url) }] : []),
   ...(role === 'http' ? [] : WORK_CHECKS),
-  ['port', checkPort],
+  { name: 'port', check: checkPort },
 ];
 
 const NAME_COLUMNS = 11;
@@ -79,9 +54,9 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
 
   using signals = stopSignals();
   const interrupted = new AbortController();
-  const pending = checksOf(config).map(([name, check]) => {
+  const pending = checksOf(config).map(({ name, starts, check }) => {
     const found = run(check, config, { interrupted: interrupted.signal, env: terminal.env });
-    return { name, finding: found.then((finding) => ({ name, ...masked(finding, mask) })) };
+    return { starts, finding: found.then((finding) => ({ name, ...masked(finding, mask) })) };
   });
   const findings = [];
   if (!json) for (const warning of warnings) terminal.err(`Warning: ${warning}`);
@@ -90,7 +65,7 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
     if (typeof found === 'string') {
       terminal.err(`${found}: removing what was started; a second signal stops at once`);
       interrupted.abort();
-      const starting = pending.filter(({ name }) => STARTING_CHECKS.includes(name));
+      const starting = pending.filter(({ starts }) => starts === true);
       await Promise.all(starting.map((each) => each.finding));
       return signalExitCodes[found];
     }
@@ -106,7 +81,7 @@ export async function doctor({ json, settings }: Arguments<'doctor'>, terminal: 
 type NamedFinding = Finding & { readonly name: string };
 
 /** A check that throws has found something, too. */
-async function run(check: Check[1], config: Config, context: CheckContext): Promise<Finding> {
+async function run(check: Check['check'], config: Config, context: CheckContext): Promise<Finding> {
   try {
     return await check(config, context);
   } catch (error) {

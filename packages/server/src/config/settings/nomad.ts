@@ -1,5 +1,7 @@
 /** The backend `nomad`. */
 
+// A type: only the server that uses a backend loads its driver.
+import type { TASK_DRIVERS } from '@talaria/sandbox/nomad';
 import { boolean, choice, integer, secret, string } from '../kinds.ts';
 import { define, MAX_MB } from './setting.ts';
 
@@ -7,7 +9,7 @@ export const nomadSettings = {
   nomadDriver: define({
     env: 'TALARIA_NOMAD_DRIVER',
     key: 'nomad_driver',
-    kind: choice(['docker', 'exec', 'raw_exec']),
+    kind: choice(['docker', 'exec', 'raw_exec'] satisfies typeof TASK_DRIVERS),
     default: 'docker',
     group: 'Sandbox and approvals',
     about: 'what runs a task on its node; `raw_exec` and `exec` need bubblewrap and Talaria there',

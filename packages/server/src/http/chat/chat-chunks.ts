@@ -10,7 +10,14 @@
  * in time: from the log, for a reader that comes later, or from the same batch. Otherwise the stream ends with an
  * error.
  */
-import { type ErrorBody, type EventPayload, TalariaError, toErrorBody } from '@talaria/protocol';
+import {
+  type ChatApprovalRequest,
+  type ChatApprovalResponded,
+  type ErrorBody,
+  type EventPayload,
+  TalariaError,
+  toErrorBody,
+} from '@talaria/protocol';
 import { approvalAnswerText, approvalText } from '../../engine/approval-text.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
@@ -102,7 +109,7 @@ export class ChatChunks implements StreamFormat {
       case 'approval.request': {
         const asked = payload as EventPayload<'approval.request'>;
         const { choices: approval_choices, ...rest } = asked;
-        const frame = { run_id: this.#options.runId, ...rest, approval_choices };
+        const frame: ChatApprovalRequest = { run_id: this.#options.runId, ...rest, approval_choices };
         return (
           this.#beside('hermes.approval.request', frame) +
           this.#notice(() => approvalText(frame.run_id, asked))
@@ -110,7 +117,7 @@ export class ChatChunks implements StreamFormat {
       }
       case 'approval.responded': {
         const answer = payload as EventPayload<'approval.responded'>;
-        const frame = { run_id: this.#options.runId, ...answer };
+        const frame: ChatApprovalResponded = { run_id: this.#options.runId, ...answer };
         return (
           this.#beside('hermes.approval.responded', frame) + this.#notice(() => approvalAnswerText(answer))
         );

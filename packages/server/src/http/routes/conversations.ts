@@ -1,5 +1,5 @@
 /** `/v1/conversations`: sessions that clients of OpenAI's API create and add to (PROTOCOL.md). */
-import { invalid, parseMetadata, parseObject } from '@talaria/protocol';
+import { type ConversationDeleted, invalid, parseMetadata, parseObject } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import { resolveInput } from '../../responses/input-items.ts';
 import type { ResponseRuns } from '../../responses/response-runs.ts';
@@ -35,7 +35,7 @@ export function installConversationRoutes(app: FastifyInstance, responses: Respo
 
   app.delete<ConversationRoute>(ONE, async ({ owner, params: { conversation_id: id } }) => {
     await conversations.delete(owner, id);
-    return { id, object: 'conversation.deleted', deleted: true };
+    return { id, object: 'conversation.deleted', deleted: true } satisfies ConversationDeleted;
   });
 
   app.get<ConversationRoute>(`${ONE}/items`, async ({ owner, params, query }) =>

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.ts';
 import { ClientSlots } from '../../slots/client-slots.ts';
-import { FakeBackend } from '../../slots/testing.ts';
+import { FakeBackend } from '../../slots/testing/fake-backend.ts';
 import { noReport } from '../../telemetry/facts.ts';
 import { createHttpServer } from '../http-server.ts';
 import type { SlotSource } from './slots.ts';

@@ -17,12 +17,17 @@ function queueOf(queued: number): { counts: number; ask(): Promise<number> } {
   const asked = {
     counts: 0,
     ask: () => {
-      const rows = async (sql: string) => {
+      const answer = (sql: string) => {
         if (!sql.includes('GROUP BY owner')) return [{ room: 0 }];
         asked.counts += 1;
         return [{ owner: 'anna', queued }];
       };
-      return queue.excess({ now: 0, rows, send() {} } as unknown as Transaction, 'anna', LIMITS, () => {});
+      const tx: Transaction = {
+        now: 0,
+        rows: async <T extends object>(sql: string) => answer(sql) as T[],
+        send() {},
+      };
+      return queue.excess(tx, 'anna', LIMITS, () => {});
     },
   };
   return asked;

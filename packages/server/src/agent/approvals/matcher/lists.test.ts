@@ -1,5 +1,5 @@
 /**
- * How often the gate is wrong, on commands that its tables were not written for. lists/ has a command a line; a line of
+ * How often the gate is wrong, on commands that its tables were not written for. A list has a command a line; a line of
  * `dangerous.txt` and `everyday.txt` belongs to one of two halves by its hash. The tables were adjusted to the first half
  * alone, so the second one measures them: docs/approvals.md states its numbers, and a test here compares them. The lists of what was `seen` were
  * written later, measured once, and then all dealt with.
@@ -13,7 +13,7 @@ import { classifyCommand } from './classify.ts';
 const NEWLINE = '⏎';
 
 function listed(name: string): string[] {
-  const text = readFileSync(new URL(`./lists/${name}.txt`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(`./testing/lists/${name}.txt`, import.meta.url), 'utf8');
   return text.split('\n').filter((line) => line !== '');
 }
 

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyText } from '../../../../../../test/support/any-text.ts';
 import { classifyCommand, PATTERN_KEYS, type Verdict } from './classify.ts';
-import { DELETING } from './verdicts/deleting.ts';
-import { EVASIONS } from './verdicts/evasions.ts';
-import { PROGRAMS } from './verdicts/programs.ts';
+import { DELETING } from './testing/verdicts/deleting.ts';
+import { EVASIONS } from './testing/verdicts/evasions.ts';
+import { PROGRAMS } from './testing/verdicts/programs.ts';
 
 const RANK = { allow: 0, ask: 1, never: 2 };
 

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { classifyCommand, PATTERN_KEYS } from './classify.ts';
 import { FAMILIES } from './families.ts';
-import { CLOSED_WORLD } from './verdicts/closed-world.ts';
-import { DELETING } from './verdicts/deleting.ts';
-import { DISKS_DATA_SYSTEM } from './verdicts/disks-data-system.ts';
-import { EVASIONS } from './verdicts/evasions.ts';
-import { EVASIONS_WRAPPERS_REMOTE } from './verdicts/evasions-wrappers-remote.ts';
-import { FRESH } from './verdicts/fresh.ts';
-import { HARMLESS } from './verdicts/harmless.ts';
-import { PROGRAMS } from './verdicts/programs.ts';
-import type { Row } from './verdicts/table.ts';
+import { CLOSED_WORLD } from './testing/verdicts/closed-world.ts';
+import { DELETING } from './testing/verdicts/deleting.ts';
+import { DISKS_DATA_SYSTEM } from './testing/verdicts/disks-data-system.ts';
+import { EVASIONS } from './testing/verdicts/evasions.ts';
+import { EVASIONS_WRAPPERS_REMOTE } from './testing/verdicts/evasions-wrappers-remote.ts';
+import { FRESH } from './testing/verdicts/fresh.ts';
+import { HARMLESS } from './testing/verdicts/harmless.ts';
+import { PROGRAMS } from './testing/verdicts/programs.ts';
+import type { Row } from './testing/verdicts/table.ts';
 
 const TABLES: Record<string, Row[]> = {
   deleting: DELETING,

@@ -1,5 +1,5 @@
 /**
- * Kubernetes, if the sandbox needs it: an API server that answers, the rights that are needed, and a NetworkPolicy where commands may
+ * Kubernetes: an API server that answers, the rights that are needed, and a NetworkPolicy where commands may
  * have no network. Whether the cluster enforces that policy is tried with pods, in both directions.
  */
 import {
@@ -20,8 +20,7 @@ export async function checkKubernetes(
   config: Config,
   { interrupted }: { interrupted: AbortSignal },
 ): Promise<Finding> {
-  const { backend, allowNetwork } = config;
-  if (backend !== 'kubernetes') return { status: 'ok', detail: `not used: TALARIA_BACKEND is ${backend}` };
+  const { allowNetwork } = config;
   const { kubernetes, pod } = kubernetesOptions(config);
   try {
     const api = await connectKubernetes(kubernetes);

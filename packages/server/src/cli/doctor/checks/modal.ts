@@ -1,11 +1,10 @@
-/** Modal, where the sandbox needs it: its SDK, and a token that it takes. */
+/** Modal: its SDK, and a token that it takes. */
 import { connectModal } from '@talaria/sandbox/modal';
 import type { Config } from '../../../config/index.ts';
 import type { Finding } from '../finding.ts';
 
 export async function checkModal(config: Config): Promise<Finding> {
-  const { backend, modalTokenId, modalTokenSecret, modalEnvironment, modalApp, modalImage } = config;
-  if (backend !== 'modal') return { status: 'ok', detail: `not used: TALARIA_BACKEND is ${backend}` };
+  const { modalTokenId, modalTokenSecret, modalEnvironment, modalApp, modalImage } = config;
   try {
     await connectModal({
       appName: modalApp,

@@ -1,12 +1,11 @@
-/** Nomad, if the sandbox needs it: an agent that answers, and a token that may do what is needed. Otherwise nothing is asked. */
+/** Nomad: an agent that answers, and a token that may do what is needed. */
 import { NomadApi, type NomadOptions } from '@talaria/sandbox/nomad';
 import type { Config } from '../../../config/index.ts';
 import { nomadOptions } from '../../../start/nomad-options.ts';
 import type { Finding } from '../finding.ts';
 
 export async function checkNomad(config: Config): Promise<Finding> {
-  const { backend, nomadAddress, nomadDriver, nomadNamespace = 'default' } = config;
-  if (backend !== 'nomad') return { status: 'ok', detail: `not used: TALARIA_BACKEND is ${backend}` };
+  const { nomadAddress, nomadDriver, nomadNamespace = 'default' } = config;
   const api = new NomadApi(nomadOptions(config).nomad as NomadOptions);
   try {
     await api.leader();

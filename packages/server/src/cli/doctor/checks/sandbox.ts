@@ -90,16 +90,19 @@ function describe(backend: ToolBackend, config: Config): Finding {
     return { status: 'warning', detail: `${name}; ${unfiltered}`, facts, fix: UNFILTERED };
   }
   if (loose.length > 0) {
+    const { page } = BACKENDS[config.backend];
     const names = loose.map(({ limit }) => limitTitle(limit)).join(', ');
     return {
       status: 'warning',
       detail: `${name}; no limit on ${names}`,
       facts,
-      fix: config.backend === 'local' ? LIMITS : `docs/${config.backend}.md says what enforces each limit`,
+      fix: page === undefined ? LIMITS : `${page} says what enforces each limit`,
     };
   }
   return { status: 'ok', detail: name, facts };
 }
+
+const ISOLATION = 'Install bubblewrap, or let it choose with TALARIA_SANDBOX_ISOLATION=auto';
 
 const UNFILTERED =
   'Use an x86-64 or arm64 machine, and a data directory on a file system from which programs may be run';
@@ -118,5 +121,7 @@ function explain(error: unknown, { backend, sandboxUsers }: Config): Finding {
   if (backend === 'local' && typeof sandboxUsers === 'object') {
     return { status: 'failed', detail: (error as Error).message, fix: USERS };
   }
-  return { status: 'failed', detail: (error as Error).message, fix: BACKENDS[backend].fix };
+  const { page } = BACKENDS[backend];
+  const fix = page === undefined ? ISOLATION : `See ${page}, or use TALARIA_BACKEND=local`;
+  return { status: 'failed', detail: (error as Error).message, fix };
 }

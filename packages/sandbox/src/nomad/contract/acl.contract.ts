@@ -1,10 +1,10 @@
 /** With ACLs on, the policy in docs/nomad.md is enough, and nothing less is. */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { NomadAgent } from './testing/nomad-agent.ts';
-import { createTest, startTest } from './testing/nomad-fixture.ts';
+import { NomadAgent } from '../testing/nomad-agent.ts';
+import { createTest, startTest } from '../testing/nomad-fixture.ts';
 
-const DOCS = new URL('../../../../docs/nomad.md', import.meta.url);
+const DOCS = new URL('../../../../../docs/nomad.md', import.meta.url);
 
 export function describeNomadAcl(): void {
   describe('ACLs', () => {

@@ -2,7 +2,7 @@
 /**
  * Deleting: every way to write rm, and what separates allow, ask and never.
  */
-import { NEVER } from '../families.ts';
+import { NEVER } from '../../families.ts';
 import { allow, ask, never, type Row } from './table.ts';
 
 export const DELETING: Row[] = [

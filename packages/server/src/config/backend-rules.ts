@@ -1,10 +1,11 @@
 /** Rules between the settings of the backends. */
 import { listOf } from '../basics/list-of.ts';
+import type { BackendName } from './backends.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 
-type ContainerValues = Pick<SettingValues, (typeof CONTAINER_SETTINGS)[number]>;
+type BackendValues = Pick<SettingValues, (typeof BACKEND_SETTINGS)[number]>;
 
-export const CONTAINER_SETTINGS = [
+export const BACKEND_SETTINGS = [
   'backend',
   'dockerImage',
   'dockerHost',
@@ -27,42 +28,45 @@ export const CONTAINER_SETTINGS = [
 ] as const satisfies SettingName[];
 
 /** So that no run waits for a place while it could be worked on, and no client waits for a slot that it may have. */
-export function neededContainers(values: ContainerValues): number {
+export function neededContainers(values: BackendValues): number {
   const { maxConcurrentRuns, slotsPerContainer, minContainers, warmSlots } = values;
   const slots = Math.max(maxConcurrentRuns + clientSlots(values), warmSlots);
   return Math.max(minContainers, Math.ceil(slots / slotsPerContainer));
 }
 
 /** How many slots clients may hold, in addition to those of runs. */
-function clientSlots({ slots, maxSlots }: ContainerValues): number {
+function clientSlots({ slots, maxSlots }: BackendValues): number {
   return slots ? maxSlots : 0;
 }
 
-type Values = ContainerValues & { maxContainers: number };
+type Values = BackendValues & { maxContainers: number };
 type Label = (name: SettingName) => string;
 type Found = { problems: string[]; warnings: string[] };
 
+/** The rules of each backend for its own settings; undefined for the one without containers. */
+const OWN_RULES: Readonly<Record<BackendName, ((values: Values, label: Label) => string[]) | undefined>> = {
+  local: undefined,
+  docker: checkDocker,
+  kubernetes: checkKubernetes,
+  modal: checkModal,
+  nomad: checkNomad,
+};
+
 export function checkBackend(values: Values, label: Label): Found {
-  switch (values.backend) {
-    case 'local':
-      return { problems: [], warnings: [] };
-    case 'docker': {
-      const { problems, warnings } = checkContainers(values, label);
-      return { problems: [...checkDocker(values, label), ...problems], warnings };
-    }
-    case 'kubernetes': {
-      const { problems, warnings } = checkContainers(values, label);
-      return { problems: [...checkKubernetes(values, label), ...problems], warnings };
-    }
-    case 'modal': {
-      const { problems, warnings } = checkContainers(values, label);
-      return { problems: [...checkModal(values, label), ...problems], warnings };
-    }
-    case 'nomad': {
-      const { problems, warnings } = checkContainers(values, label);
-      return { problems: [...checkNomad(values, label), ...problems], warnings };
-    }
-  }
+  const checkOwn = OWN_RULES[values.backend];
+  if (checkOwn === undefined) return { problems: [], warnings: [] };
+  const { problems, warnings } = checkContainers(values, label);
+  return { problems: [...checkOwn(values, label), ...problems], warnings };
+}
+
+/** The image of a backend whose rules require one. */
+export function requiredImage(
+  values: Pick<SettingValues, 'dockerImage' | 'kubernetesImage'>,
+  name: 'dockerImage' | 'kubernetesImage',
+): string {
+  const image = values[name];
+  if (image === undefined) throw new Error(`expected an image in ${name}, got nothing; set it`);
+  return image;
 }
 
 /** Half a token would be completed from a file that has another. */

@@ -2,7 +2,7 @@
 /**
  * git, containers, sudo, packages, interpreters, metadata addresses and fork bombs.
  */
-import { NEVER } from '../families.ts';
+import { NEVER } from '../../families.ts';
 import { allow, ask, never, type Row } from './table.ts';
 
 export const PROGRAMS: Row[] = [

@@ -2,7 +2,7 @@
 /**
  * Attempts to hide a command behind wrappers, other programs, downloads and decoders.
  */
-import { NEVER } from '../families.ts';
+import { NEVER } from '../../families.ts';
 import { allow, ask, never, type Row } from './table.ts';
 
 export const EVASIONS_WRAPPERS_REMOTE: Row[] = [

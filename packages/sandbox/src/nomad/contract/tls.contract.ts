@@ -3,11 +3,11 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TASK } from './job-spec.ts';
-import { NomadApi, type NomadOptions } from './nomad-api.ts';
-import { AGENT_NAME, type Certificates, makeCertificates } from './testing/certificates.ts';
-import { NomadAgent } from './testing/nomad-agent.ts';
-import { startTest } from './testing/nomad-fixture.ts';
+import { TASK } from '../job-spec.ts';
+import { NomadApi, type NomadOptions } from '../nomad-api.ts';
+import { AGENT_NAME, type Certificates, makeCertificates } from '../testing/certificates.ts';
+import { NomadAgent } from '../testing/nomad-agent.ts';
+import { startTest } from '../testing/nomad-fixture.ts';
 
 export function describeNomadTls(plain: () => NomadAgent): void {
   describe('TLS', () => {

@@ -2,7 +2,7 @@
 /**
  * Attempts to hide a command: expansion, quoting, nesting, parsing corners.
  */
-import { NEVER } from '../families.ts';
+import { NEVER } from '../../families.ts';
 import { ask, never, type Row } from './table.ts';
 
 export const EVASIONS: Row[] = [

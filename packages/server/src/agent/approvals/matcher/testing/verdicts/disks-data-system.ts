@@ -2,7 +2,7 @@
 /**
  * Permissions, disks, SQL, system files, credentials, services, power and processes.
  */
-import { NEVER } from '../families.ts';
+import { NEVER } from '../../families.ts';
 import { allow, ask, never, type Row } from './table.ts';
 
 export const DISKS_DATA_SYSTEM: Row[] = [

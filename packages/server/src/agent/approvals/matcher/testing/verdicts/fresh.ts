@@ -2,7 +2,7 @@
 /**
  * A later round, written after the rules: attacks, and everyday commands they must leave alone.
  */
-import { NEVER } from '../families.ts';
+import { NEVER } from '../../families.ts';
 import { allow, ask, never, type Row } from './table.ts';
 
 export const FRESH: Row[] = [

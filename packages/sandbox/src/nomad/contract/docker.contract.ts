@@ -1,10 +1,10 @@
 /** Nomad's docker driver, with an image that `talaria sandbox-image` would make. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TEST_IMAGE, whyNoDocker } from '../docker/testing/docker-daemon.ts';
-import type { NomadBackendOptions } from './nomad-backend.ts';
-import type { NomadAgent } from './testing/nomad-agent.ts';
-import { type DockerAgent, SANDBOX_IMAGE, startDockerAgent } from './testing/nomad-docker.ts';
-import { createTest, jobNames, startTest } from './testing/nomad-fixture.ts';
+import { TEST_IMAGE, whyNoDocker } from '../../docker/testing/docker-daemon.ts';
+import type { NomadBackendOptions } from '../nomad-backend.ts';
+import type { NomadAgent } from '../testing/nomad-agent.ts';
+import { type DockerAgent, SANDBOX_IMAGE, startDockerAgent } from '../testing/nomad-docker.ts';
+import { createTest, jobNames, startTest } from '../testing/nomad-fixture.ts';
 
 const MEGABYTE = 1024 * 1024;
 

@@ -3,9 +3,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startAndKill } from '../containers/testing/start-and-kill.ts';
-import { NomadAgent } from './testing/nomad-agent.ts';
-import { createTest, jobNames, type NomadTest, startTest } from './testing/nomad-fixture.ts';
+import { startAndKill } from '../../containers/testing/start-and-kill.ts';
+import { NomadAgent } from '../testing/nomad-agent.ts';
+import { createTest, jobNames, type NomadTest, startTest } from '../testing/nomad-fixture.ts';
 
 export function describeNomadFailures(agent: () => NomadAgent): void {
   describe('failures', () => {
@@ -106,7 +106,7 @@ export function describeNomadFailures(agent: () => NomadAgent): void {
       const options = { workspacesDir, slotsPerContainer: 2, nomad: { address: agent().address } };
       const killed = ['killed-0', 'killed-1', 'killed-2'];
       await startAndKill({
-        ...{ module: new URL('./nomad-backend.ts', import.meta.url), backend: 'NomadBackend' },
+        ...{ module: new URL('../nomad-backend.ts', import.meta.url), backend: 'NomadBackend' },
         ...{ options: { ...options, job: { driver: 'raw_exec' } }, trajectories: killed },
       });
       const left = await jobNames(agent());

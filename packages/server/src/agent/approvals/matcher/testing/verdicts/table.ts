@@ -1,7 +1,7 @@
 /**
  * Rows of the verdict tables: a command and what must become of it. For `ask` the keys are exact, in order.
  */
-import type { Family, NeverReason } from '../families.ts';
+import type { Family, NeverReason } from '../../families.ts';
 
 export interface Row {
   command: string;

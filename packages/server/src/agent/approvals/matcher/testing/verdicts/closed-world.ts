@@ -2,7 +2,7 @@
 /**
  * Commands that ask because nobody can tell what they would do, next to commands of the same programs that do not ask.
  */
-import { NEVER } from '../families.ts';
+import { NEVER } from '../../families.ts';
 import { allow, ask, never, type Row } from './table.ts';
 
 export const CLOSED_WORLD: Row[] = [
