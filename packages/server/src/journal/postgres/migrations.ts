@@ -27,7 +27,7 @@ const MIGRATIONS: readonly string[] = [
     epoch       integer NOT NULL,
     lease_owner text,
     lease_until bigint,
-    -- The session the run was in was deleted: nothing continues it.
+    -- The session the run was in was deleted: nothing goes on from it.
     session_gone boolean NOT NULL DEFAULT false,
     state       text    NOT NULL
   ) WITH (fillfactor = 70);

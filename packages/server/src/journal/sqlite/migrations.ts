@@ -130,7 +130,7 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (session, pos)
   ) STRICT, WITHOUT ROWID;
 
-  -- The session the run was in was deleted: nothing continues it.
+  -- The session the run was in was deleted: nothing goes on from it.
   ALTER TABLE runs ADD COLUMN session_gone INTEGER NOT NULL DEFAULT 0;
   `,
   // 8: webhooks of runs, and what is still to be sent to them
