@@ -183,7 +183,7 @@ test('a second signal ends the server at once, and nothing is lost', async () =>
   const prompt = script([{ hang: 'before', times: 1, text: 'done' }]);
   const runId = await world.api.create(prompt);
   await world.model.waitForRequest(({ scriptId }) => prompt.includes(`id=${scriptId} `));
-  process.kill(world.server.pid, 'SIGTERM');
+  process.kill(world.server.pid, 'SIGINT');
   await waitFor('the first signal to be taken', () => world.server.errors.includes('second signal'));
   const { code, tookMs, atMostMs } = await terminate(world.server);
   expect(code).toBe(143);

@@ -51,12 +51,12 @@ describe('serve', () => {
   });
 
   it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('ends at once on a second signal, %s with %i', async (signal, code) => {
+    ['SIGTERM', 'SIGINT', 130],
+    ['SIGINT', 'SIGTERM', 143],
+  ] as const)('ends at once on another signal: %s, then %s, with %i', async (first, signal, code) => {
     const server = start({ env: { STAND_IN: 'never-drains' } });
     await server.printed('stdout', /listens/);
-    server.process.kill('SIGTERM');
+    server.process.kill(first);
     await server.printed('stderr', /waiting up to/);
     server.process.kill(signal);
     expect(await server.exit).toEqual({ code, signal: null });

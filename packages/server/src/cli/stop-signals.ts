@@ -1,8 +1,14 @@
 /**
  * Signals that ask the server to stop. The first one resolves `first`; a second one, of either kind, ends the
  * process at once: nothing durable is lost, and someone who presses Ctrl-C twice means it.
+ *
+ * The same signal right after the first is its echo. Under `npm start`, one Ctrl-C reaches this process twice: the terminal
+ * sends it to npm and to this process, and npm passes its own on.
  */
 import { signalExitCodes } from './exit-codes.ts';
+
+/** Far longer than npm takes on a busy machine, and shorter than a person who has read what the first signal does. */
+const ECHO_MS = 500;
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
@@ -12,11 +18,15 @@ export interface StopSignals extends Disposable {
 
 export function stopSignals(): StopSignals {
   const { promise: first, resolve } = Promise.withResolvers<StopSignal>();
-  let stopping = false;
+  let taken: { signal: NodeJS.Signals; at: number } | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(signalExitCodes[signal as StopSignal]);
-    stopping = true;
-    resolve(signal as StopSignal);
+    const at = performance.now();
+    if (taken === undefined) {
+      taken = { signal, at };
+      resolve(signal as StopSignal);
+    } else if (signal !== taken.signal || at - taken.at > ECHO_MS) {
+      process.exit(signalExitCodes[signal as StopSignal]);
+    }
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   return {
