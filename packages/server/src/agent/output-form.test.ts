@@ -1,6 +1,7 @@
 /** Patterns in a schema, and the time limit of a check. test/e2e/structured-output.test.ts tests whole answers. */
 import { expect, test } from 'vitest';
-import { readOutput, schemaProblem } from './output-form.ts';
+import { readOutput } from './output-form.ts';
+import { schemaProblem } from './output-schema.ts';
 
 test('a pattern with a meaningless escape works as in other validators', () => {
   const schema = { type: 'object', properties: { phone: { type: 'string', pattern: '^\\d+\\-\\d+$' } } };
@@ -19,6 +20,32 @@ test.each([
   ['in a property named like a keyword', { properties: { examples: { pattern: '(' } } }, true],
 ])('a pattern %s: %j', (_, schema, isProblem) => {
   expect(schemaProblem(schema) !== undefined).toBe(isProblem);
+});
+
+test.each([
+  [{ type: 'strng' }, '/type must be equal to one of the allowed values: array, boolean, integer, null'],
+  [{ properties: { a: { type: ['string', 'nul'] } } }, '/properties/a/type'],
+  [{ properties: 5 }, '/properties must be object'],
+  [{ type: 'object', required: 'a' }, '/required must be array'],
+  [{ minLength: -1 }, '/minLength must be >= 0'],
+  [{ $ref: '#/$defs/a', $defs: { a: { type: 'strng' } } }, '/$defs/a/type'],
+  [{ properties: { a: { $ref: '#/$defs/b' } }, $defs: { a: {} } }, 'the schema has no part #/$defs/b'],
+])('a schema that would check nothing, or that nothing satisfies, is a problem: %j', (schema, problem) => {
+  expect(schemaProblem(schema)).toContain(problem);
+});
+
+test.each([
+  { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'object', properties: { next: { $ref: '#' } } } } },
+  { $ref: '#/definitions/a', definitions: { a: { enum: ['x', 'x'] } } },
+  { type: ['string', 'null'], nullable: true, format: 'phone', 'x-own': 1 },
+  { type: 'array', items: [{ type: 'string' }, false], additionalItems: { type: 'number' } },
+  { type: 'array', prefixItems: [{ type: 'string' }], items: false },
+  {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    properties: { $ref: { const: { $ref: '#/no' } } },
+  },
+])('what generators of schemas write can be used: %j', (schema) => {
+  expect(schemaProblem(schema)).toBeUndefined();
 });
 
 test('a check that a busy machine delays does not count as endless', () => {

@@ -12,7 +12,7 @@ import {
   toResponseId,
   type WebhookRequest,
 } from '@talaria/protocol';
-import { schemaProblem } from '../agent/output-form.ts';
+import { schemaProblem } from '../agent/output-schema.ts';
 import type { Journal, NewRun } from '../journal/journal.ts';
 import type { Webhook } from '../journal/outbox.ts';
 import type { RunRequest, RunTerms } from '../journal/records.ts';
