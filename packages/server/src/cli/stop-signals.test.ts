@@ -1,17 +1,18 @@
+import { EventEmitter } from 'node:events';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { stopSignals } from './stop-signals.ts';
 
-let exit: ReturnType<typeof vi.fn>;
+let process: EventEmitter & { exit(code: number): never };
+let exit: ReturnType<typeof vi.fn<(code: number) => never>>;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
   exit = vi.fn();
-  vi.spyOn(process, 'exit').mockImplementation(exit as unknown as typeof process.exit);
-  const signals = stopSignals();
+  process = Object.assign(new EventEmitter(), { exit });
+  const signals = stopSignals(process as unknown as NodeJS.Process);
   onTestFinished(() => {
     signals[Symbol.dispose]();
     vi.useRealTimers();
-    vi.restoreAllMocks();
   });
 });
 

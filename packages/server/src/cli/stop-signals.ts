@@ -12,11 +12,13 @@ const ECHO_MS = 500;
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
+type Process = Pick<NodeJS.Process, 'on' | 'off' | 'exit'>;
+
 export interface StopSignals extends Disposable {
   readonly first: Promise<StopSignal>;
 }
 
-export function stopSignals(): StopSignals {
+export function stopSignals(process: Process = globalThis.process): StopSignals {
   const { promise: first, resolve } = Promise.withResolvers<StopSignal>();
   let taken: { signal: NodeJS.Signals; at: number } | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
