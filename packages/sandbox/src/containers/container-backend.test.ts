@@ -98,7 +98,7 @@ describe('a container that dies', () => {
     await dies(await sharedBackend('container with limits, behind a relay'), 'reverted', 'saved\n');
   });
 
-  test('does so, too, if its socket can be reached', { tags: ['soak'] }, async () => {
+  test('loses the same changes if its socket can be reached', { tags: ['soak'] }, async () => {
     await dies(await sharedBackend('container'), 'reverted', 'saved\n');
   });
 });

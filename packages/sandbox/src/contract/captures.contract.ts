@@ -40,7 +40,7 @@ export function describeCaptures({
   };
 
   describe('captures', when('captures'), () => {
-    test('the first one lists files, directories and links, with digests, rights and times', async () => {
+    test('the first capture lists files, directories and links, with digests, rights and times', async () => {
       await run(
         `mkdir -p d/empty; printf plain > d/plain; chmod 640 d/plain; touch -d @1500000000.25 d/plain; ln -s d/plain link;` +
           `printf 3 > "$(printf 'bad\\377')"; printf 1 > '日本 🙂'; ln -s "$(printf 'x\\376')" odd; chmod 750 d`,
@@ -75,7 +75,7 @@ export function describeCaptures({
       ]);
     });
 
-    test('a later one lists what changed, even if the change is hidden', sameEverywhere, async () => {
+    test('a later capture lists what changed, even if the change is hidden', sameEverywhere, async () => {
       await run('mkdir -p d/e; echo one > d/file; echo two > d/e/other; echo three > top; ln -s a link');
       const changes: [command: string, changed: string[], removed: string[]][] = [
         ['cat d/file; ls -lR', [], []],
@@ -138,7 +138,7 @@ export function describeCaptures({
       expect([...tree.keys()].sort()).toEqual(['file', 'more']);
     });
 
-    test('it can be taken after the slot was released, and with the next slot', async () => {
+    test('a capture can be taken after the slot was released, and with the next slot', async () => {
       await run('echo one > file; mkdir d');
       const tree = [await capture()];
       await acquireAgain();
@@ -167,7 +167,7 @@ export function describeCaptures({
       expect([...replay([first, next]).keys()].sort()).toEqual(['a', 'b', 'b/x']);
     });
 
-    test('it stops at `maxEntries`, and says so', async () => {
+    test('a capture stops at `maxEntries`, and says so', async () => {
       await run('mkdir d; for i in $(seq 20); do echo $i > d/$i; done');
       const first = await capture();
       const next = await capture({ since: first.captureId, limits: { maxEntries: 10 } });
@@ -182,7 +182,7 @@ export function describeCaptures({
       }
     });
 
-    test('an aborted one rejects, and the next one works', async () => {
+    test('an aborted capture rejects, and the next one works', async () => {
       await run('echo one > file');
       const gaveUp = new Error('gave up');
       await expect(capture({ signal: AbortSignal.abort(gaveUp) })).rejects.toThrow('gave up');

@@ -298,7 +298,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         expect(await bash('echo next')).toMatchObject({ success: true, output: 'next\n' });
       });
 
-      test('what fills the workspace is ended', async (context) => {
+      test('a process that fills the workspace is ended', async (context) => {
         needs(context, 'workspaceBytes');
         const end = await endOf('for i in $(seq 100000); do head -c 16M /dev/zero > part$i; done');
         expect(end.metadata.process).toMatchObject({ failure: 'disk_full' });

@@ -70,7 +70,7 @@ export function describeSnapshots({
       await run('chmod 700 d');
     });
 
-    test('it replaces everything that was there, and an empty one is a workspace too', async () => {
+    test('a restored workspace replaces everything that was there, also if it is empty', async () => {
       await there('echo old > old; mkdir only-here');
       await backend().release(restored!);
       restored = undefined;

@@ -70,11 +70,11 @@ test.each<[string, (driver: ModalDriver) => Promise<unknown>]>([
       await driver.examine('talaria-1');
     },
   ],
-])('%s of what nobody knows does not, either', async (_, call) => {
+])('%s does not wait for ever to find a sandbox, either', async (_, call) => {
   await expect(call(await prepared())).rejects.toThrow(/^Modal took more than 0.05 s to /);
 });
 
-test('what a crash left is found without a start, and after a connection that failed', async () => {
+test('sandboxes that a crash left are found without a start, and after a failed connection', async () => {
   const attempts = [() => Promise.reject(new Error('no token')), async () => {}];
   const none = clientOf(async function* () {});
   const driver = driverOf(none, () => attempts.shift()?.() ?? Promise.reject(new Error('connected twice')));

@@ -60,7 +60,7 @@ test.each<[string, (tree: string, beside: string) => void]>([
   expect(readdirSync(beside)).toEqual(['file']);
 });
 
-test('of a link and of a file, only these are deleted', async () => {
+test('a link is deleted and not its target, and so is a single file', async () => {
   const { tree, beside } = temporary();
   const [link, file] = [join(tree, 'link'), join(tree, 'file')];
   symlinkSync(beside, link);

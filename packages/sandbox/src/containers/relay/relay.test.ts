@@ -70,7 +70,7 @@ test('carries many connections, each with its own bytes, and half-closes them', 
     expect(text).toBe(`line ${index}\n`.repeat(1_000));
 });
 
-test('what is written to several connections arrives in that order', async () => {
+test('writes to several connections arrive in their order', async () => {
   const heard: string[] = [];
   await using relayed = await relayTo((connection) => {
     connection.once('data', (bytes) => heard.push(String(bytes)));

@@ -222,7 +222,7 @@ async function* atMost(count: number, bytes: AsyncIterable<Buffer>): AsyncGenera
   let left = count;
   for await (const chunk of bytes) {
     left -= chunk.length;
-    if (left < 0) throw new ProtocolError(`more than the ${count} bytes of a file that were asked for`);
+    if (left < 0) throw new ProtocolError(`expected ${count} bytes of a file, got more`);
     yield chunk;
   }
 }

@@ -59,7 +59,7 @@ export function describeFailures(daemon: () => TestDaemon): void {
       await expectReplaced();
     });
 
-    test('what runs in a released slot is aborted, even if its container is frozen and dies of it', async () => {
+    test('calls in a released slot are aborted, even if its container is frozen and dies of it', async () => {
       const running = docker.bash(slot, 'echo started > started; sleep 600', { timeout: 600 });
       await expect.poll(async () => (await docker.bash(slot, 'cat started')).output).toBe('started\n');
       await container('pause');

@@ -162,7 +162,7 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
       await docker.backend.release(slot);
     });
 
-    test('what a container makes of its directories affects neither other workspaces nor the host', async () => {
+    test('a container that changes its directories affects neither other workspaces nor the host', async () => {
       const [mine, theirs] = [newTrajectory(), newTrajectory()];
       const before = await readdir(docker.workspacesDir);
       const slot = await docker.backend.acquire(mine);

@@ -63,7 +63,7 @@ export function describeOwnership(cluster: () => Cluster): void {
       return (await cluster().call<{ items: Owned[] }>('GET', PODS)).items;
     }
 
-    test('it finds the cluster by its service account, and Kubernetes deletes its pods with it', async () => {
+    test('finds the cluster by its service account, and Kubernetes deletes its pods with it', async () => {
       await cluster().start('kube-controller-manager');
       await cluster().setNetwork('open');
       try {

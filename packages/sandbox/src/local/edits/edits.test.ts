@@ -61,7 +61,7 @@ describe('replacing', () => {
     expect(() => replace(text, oldString, newString)).toThrow(words);
   });
 
-  test('and replacing back restores the text, or is refused as ambiguous', () => {
+  test('can be undone by replacing back, unless that is ambiguous', () => {
     const piece = fc.string({ unit: fc.constantFrom('a', 'b', '\n', 'ü'), maxLength: 5 });
     fc.assert(
       fc.property(piece, piece, piece, piece, (before, oldString, newString, after) => {

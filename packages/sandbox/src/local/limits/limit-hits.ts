@@ -34,7 +34,7 @@ export function tooManyProcesses(limit: number): LimitHit {
   return { failure: 'process_limit', message };
 }
 
-/** It was ended because of it, or had already ended when it was noticed. */
+/** The workspace is over its limit: the command was ended because of it, or had already ended when that was noticed. */
 export function workspaceOver(usedBytes: number, limitBytes: number, wasEnded: boolean): LimitHit {
   const what = `the workspace and its /tmp hold ${fillOf(usedBytes, limitBytes)}`;
   const message = wasEnded ? `The command was ended because ${what}.` : `After the command ${what}.`;

@@ -73,9 +73,9 @@ test('a limit on the size of files alone holds without isolation, and is reporte
   await backend.stop({ purge: true });
 });
 
-describe.skipIf(missing !== undefined)(unlessMissing('a slot that has as many processes as it may'), () => {
-  test('says so to the next command', () => saysSo('auto'));
-  test('says so to the next command: unshare', { tags: ['soak'] }, () => saysSo('unshare'));
+describe.skipIf(missing !== undefined)(unlessMissing('a slot at its limit of processes'), () => {
+  test('refuses the next command with the reason', () => saysSo('auto'));
+  test('refuses the next command with the reason: unshare', { tags: ['soak'] }, () => saysSo('unshare'));
 
   async function saysSo(isolation: 'auto' | 'unshare'): Promise<void> {
     const backend = await start({ isolation, limits: { processes: 20 } });

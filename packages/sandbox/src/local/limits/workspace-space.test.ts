@@ -81,7 +81,7 @@ test('a full workspace is measured each time, until there is room again', async 
   expect(disk.measured).toBe(3);
 });
 
-test('what is written counts, whatever others have freed meanwhile', async () => {
+test('written bytes count, whatever others have freed meanwhile', async () => {
   const { disk, space, write } = setUp();
   await space.usedIfOver();
   write(800);

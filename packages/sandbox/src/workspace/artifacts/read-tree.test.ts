@@ -81,7 +81,7 @@ test('an archive that is abandoned leaves nothing open', async () => {
   await expect.poll(() => openBelow(dir)).toEqual([]);
 });
 
-test('it gives way to others between entries without content', () => {
+test('the reader gives way to others between entries without content', () => {
   for (let i = 0; i < 1000; i++) writeFileSync(join(dir, `${i}`), '');
   expect([...steps()].filter((step) => step === undefined).length).toBeGreaterThan(10);
 });

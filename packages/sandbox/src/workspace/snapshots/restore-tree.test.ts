@@ -77,7 +77,7 @@ test('entries below a link are left out, and nothing is written where the link l
   expect(readFileSync(join(root, 'after'), 'utf8')).toBe('kept');
 });
 
-test('of a repeated name the first entry stays', async () => {
+test('if a name is repeated, the first entry stays', async () => {
   const outcome = await restore(
     { name: 'a', type: 'directory', mode: 0o755 },
     { name: 'a', type: 'symlink', text: '../outside' },

@@ -30,7 +30,7 @@ function run(program: string, args: string[]) {
 }
 
 test.skipIf(!architecture)(
-  'it becomes the program with its arguments and environment, and is filtered',
+  'the entry program becomes the program with its arguments and environment, and is filtered',
   () => {
     const script =
       'echo "$0" "$1" "$MARK"; while read -r l; do case $l in Sec*p:*|No*) echo $l ;; esac; done < /proc/self/status';
