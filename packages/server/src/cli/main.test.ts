@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { freePort } from '../../../../test/support/free-port.ts';
 import { version } from '../basics/version.ts';
 import { commandList, commands, groups } from './commands.ts';
 import { findCommand, topWords, wordsOf } from './find-command.ts';
@@ -143,6 +144,13 @@ it('reports an unreachable server at once, and as JSON to programs', async () =>
   expect(JSON.parse(inJson.stderr)).toEqual({
     error: { message: stderr.trimEnd(), code: null, status: null, exit_code: 5 },
   });
+});
+
+it('reports a server that is not there in the same way for ui', async () => {
+  const env = { TALARIA_BASE_URL: `http://127.0.0.1:${await freePort()}` };
+  const ui = await run(['ui'], env);
+  expect(ui).toMatchObject({ code: 5, stderr: expect.stringContaining('start one with talaria serve') });
+  expect(ui).toEqual(await run(['runs'], env));
 });
 
 describe('config', () => {
