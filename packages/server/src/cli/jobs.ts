@@ -14,14 +14,20 @@ import { localTime } from './text/time.ts';
 import { UsageError } from './usage-error.ts';
 
 export async function listJobs(args: Arguments<'jobsList'>, terminal: Terminal): Promise<number> {
-  const jobs = await withJobs(args, terminal, ({ jobs }) =>
-    jobs.list(args.all ? { include_disabled: true } : {}),
-  );
+  const { all } = args;
+  const list = (include_disabled: boolean): Promise<Job[]> =>
+    withJobs(args, terminal, ({ jobs }) => jobs.list(include_disabled ? { include_disabled } : {}));
+  const jobs = await list(all);
   if (args.json) terminal.out(safeJson(jobs, 2));
   else if (args.quiet) for (const { id } of jobs) terminal.out(safeLine(id));
-  else if (jobs.length === 0) terminal.err('No jobs; talaria help jobs create shows how to make one');
+  else if (jobs.length === 0) terminal.err(noJobs(all ? 0 : (await list(true)).length));
   else terminal.out(asTable(jobs, terminal));
   return exitCodes.ok;
+}
+
+function noJobs(paused: number): string {
+  if (paused === 0) return 'No jobs; talaria help jobs create shows how to make one';
+  return `No active jobs; ${paused === 1 ? '1 is paused, -a shows it' : `${paused} are paused, -a shows them`}`;
 }
 
 export async function showJob(args: Arguments<'jobsShow'>, terminal: Terminal): Promise<number> {
