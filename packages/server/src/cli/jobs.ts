@@ -10,7 +10,7 @@ import { fields } from './text/fields.ts';
 import { nextCommand } from './text/next-command.ts';
 import { safeJson, safeLine, safeText } from './text/safe-text.ts';
 import { type Cell, table } from './text/table.ts';
-import { localTime } from './text/time.ts';
+import { localTimeInZone } from './text/time.ts';
 import { UsageError } from './usage-error.ts';
 
 export async function listJobs(args: Arguments<'jobsList'>, terminal: Terminal): Promise<number> {
@@ -183,5 +183,5 @@ function whenNext({ next_run_at }: Job): string {
 
 function shownTime(time: string | null): string {
   const date = time === null ? undefined : new Date(time);
-  return date === undefined || Number.isNaN(date.getTime()) ? '-' : localTime(date);
+  return date === undefined || Number.isNaN(date.getTime()) ? '-' : localTimeInZone(date);
 }
