@@ -71,6 +71,7 @@ it('prints the version', async () => {
 describe('wrong usage ends with 2 and a hint:', () => {
   it.each([
     [['sevre'], 'unknown command "sevre"; did you mean serve?\n'],
+    [['deny'], 'unknown command "deny"; did you mean talaria approve <run> deny?\n'],
     [['help', 'dance'], 'unknown command "dance"; talaria help lists them\n'],
     [['--api-key=s3cret'], 'expected a command before --api-key; talaria help lists them\n'],
     [['artifacts', 'lss'], 'unknown command "artifacts lss"; did you mean ls?\n'],
