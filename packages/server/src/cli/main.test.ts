@@ -105,6 +105,10 @@ describe('wrong usage ends with 2 and a hint:', () => {
     ],
     [
       ['runs', '--server', 'localhost'],
+      '--server "localhost" is not the address of a server; expected http://host:port\nSee talaria help runs\n',
+    ],
+    [
+      ['runs', '--server', 'http://me:s3cret@localhost'],
       '--server is not the address of a server; expected http://host:port\nSee talaria help runs\n',
     ],
     [['completion', 'tcsh'], 'the shell is "tcsh"; expected bash, zsh, fish\nSee talaria help completion\n'],
