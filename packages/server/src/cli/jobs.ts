@@ -1,6 +1,7 @@
 /** `talaria jobs …`: runs on a schedule. */
 import { APIError, type Job, type Talaria } from '@talaria/client';
 import { connect } from './client/connect.ts';
+import { missingRoute } from './client/missing-route.ts';
 import { CommandError } from './command-error.ts';
 import type { Arguments } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -119,7 +120,7 @@ async function withJobs<T>(
   } catch (error) {
     const missing = error instanceof APIError && (error.status === 404 || error.status === 405);
     if (!missing || /^job not found/i.test(error.message)) throw error;
-    throw new CommandError(`The server at ${client.baseUrl} has no scheduled runs (no /api/jobs)`);
+    throw await missingRoute(client, `The server at ${client.baseUrl} has no scheduled runs (no /api/jobs)`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../../../test/support/free-port.ts';
+import { json, serve } from '../../../client/src/testing/test-server.ts';
 import { version } from '../basics/version.ts';
 import { commandList, commands, groups } from './commands.ts';
 import { findCommand, topWords, wordsOf } from './find-command.ts';
@@ -156,6 +157,25 @@ it('reports a server that is not there in the same way for ui', async () => {
   const ui = await run(['ui'], env);
   expect(ui).toMatchObject({ code: 5, stderr: expect.stringContaining('start one with talaria serve') });
   expect(ui).toEqual(await run(['runs'], env));
+});
+
+describe('an address that is almost right', () => {
+  it.each([['runs'], ['runs --watch'], ['show run_1'], ['jobs list']])(
+    'has no API at its path, says %s',
+    async (line) => {
+      const { url } = await serve((response) => json(response, 404, { error: { code: 'not_found' } }));
+      const { code, stderr } = await run(line.split(' '), { TALARIA_BASE_URL: `${url}/foo` });
+      const message = `There is no API at ${url}/foo; expected the address that the server prints\n`;
+      expect({ code, stderr }).toEqual({ code: 1, stderr: message });
+    },
+  );
+
+  it.each([['runs'], ['ui']])('speaks http and not https, says %s', async (command) => {
+    const { url } = await serve((response) => json(response, 200, {}));
+    const secure = url.replace('http:', 'https:');
+    const message = `The server at ${secure} could not be asked: it speaks http, not https\n`;
+    expect(await run([command, '--server', secure])).toEqual({ code: 5, stdout: '', stderr: message });
+  });
 });
 
 describe('config', () => {

@@ -3,7 +3,7 @@
  * Otherwise there is a line for each run, oldest first, and then for each change that the line shows.
  */
 import { NotFoundError, type Run, type RunFilter, type Talaria } from '@talaria/client';
-import { CommandError } from '../command-error.ts';
+import { missingRoute } from '../client/missing-route.ts';
 import { type EndingSignal, exitCodes, signalExitCodes } from '../exit-codes.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import type { Terminal } from '../terminal.ts';
@@ -71,7 +71,8 @@ export async function watchRuns(options: WatchRunsOptions): Promise<number> {
     return exitCodes.ok;
   } catch (error) {
     if (error instanceof Left) return error.exitCode;
-    throw error instanceof NotFoundError ? new CommandError('This server has no feed of its runs') : error;
+    if (!(error instanceof NotFoundError)) throw error;
+    throw await missingRoute(client, 'This server has no feed of its runs');
   } finally {
     left.abort(new Left(exitCodes.ok));
   }
