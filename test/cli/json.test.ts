@@ -101,7 +101,10 @@ test('fork: like run; the fork says where it comes from', async () => {
 
   const refused = await talaria(world.server.url, ['fork', '--json', source]);
   expect(refused.code).toBe(1);
-  expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'missing_input', status: 400 } });
+  const message = expect.stringContaining('give a [prompt], or an earlier event with --at');
+  expect(JSON.parse(refused.stderr)).toMatchObject({
+    error: { message, code: 'missing_input', status: 400 },
+  });
 });
 
 describe('documents are one value:', () => {

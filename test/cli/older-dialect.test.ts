@@ -84,7 +84,9 @@ describe('what it does not have is said clearly:', () => {
 });
 
 test('says that a server has no jobs', async () => {
-  const other = createServer((_request, response) => response.writeHead(404).end('404: Not Found'));
+  const other = createServer(({ url }, response) =>
+    url === '/health' ? response.end('{"status": "ok"}') : response.writeHead(404).end('404: Not Found'),
+  );
   other.listen(0, '127.0.0.1');
   await once(other, 'listening');
   const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;

@@ -61,5 +61,8 @@ function explainConnection(error: ConnectionError, url: string): string {
     const [code] = /E[A-Z_]+/.exec(error.message)!;
     return `No server answers at ${url} (${code}); start one with talaria serve, or name another with --server or TALARIA_BASE_URL`;
   }
+  if (/wrong.version.number|packet.length.too.long/i.test(error.message)) {
+    return `The server at ${url} could not be asked: it speaks http, not https`;
+  }
   return `The server at ${url} could not be asked: ${error.message}`;
 }

@@ -2,6 +2,7 @@
 import { didYouMean } from '../basics/nearest.ts';
 import { groupOf } from './command-spec.ts';
 import { type CommandKey, commandList, groups } from './commands.ts';
+import { shownPositional } from './parse-arguments.ts';
 import { UsageError } from './usage-error.ts';
 
 export type Found =
@@ -55,5 +56,16 @@ function unknownCommand(given: string, names: readonly string[], group: string):
     return new UsageError(`expected a command before ${/^-+[\w-]*/.exec(given)![0]}; ${help}`);
   }
   const shown = JSON.stringify(group === '' ? given : `${group} ${given}`);
-  return new UsageError(`unknown command ${shown}${didYouMean(given, names) || `; ${help}`}`);
+  const meant = group === '' ? argumentOf(given) : undefined;
+  const hint = meant === undefined ? didYouMean(given, names) : `; did you mean talaria ${meant}?`;
+  return new UsageError(`unknown command ${shown}${hint || `; ${help}`}`);
+}
+
+/** The command that takes this word as an argument: `approve <run> deny` for `deny`. */
+function argumentOf(word: string): string | undefined {
+  for (const [, { name, positionals }] of commandList) {
+    const index = positionals.findIndex(({ choices }) => choices?.includes(word));
+    if (index >= 0) return [name, ...positionals.slice(0, index).map(shownPositional), word].join(' ');
+  }
+  return undefined;
 }

@@ -1,6 +1,7 @@
 /** `talaria jobs …`: runs on a schedule. */
 import { APIError, type Job, type Talaria } from '@talaria/client';
 import { connect } from './client/connect.ts';
+import { missingRoute } from './client/missing-route.ts';
 import { CommandError } from './command-error.ts';
 import type { Arguments } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -10,18 +11,24 @@ import { fields } from './text/fields.ts';
 import { nextCommand } from './text/next-command.ts';
 import { safeJson, safeLine, safeText } from './text/safe-text.ts';
 import { type Cell, table } from './text/table.ts';
-import { localTime } from './text/time.ts';
+import { localTimeInZone } from './text/time.ts';
 import { UsageError } from './usage-error.ts';
 
 export async function listJobs(args: Arguments<'jobsList'>, terminal: Terminal): Promise<number> {
-  const jobs = await withJobs(args, terminal, ({ jobs }) =>
-    jobs.list(args.all ? { include_disabled: true } : {}),
-  );
+  const { all } = args;
+  const list = (include_disabled: boolean): Promise<Job[]> =>
+    withJobs(args, terminal, ({ jobs }) => jobs.list(include_disabled ? { include_disabled } : {}));
+  const jobs = await list(all);
   if (args.json) terminal.out(safeJson(jobs, 2));
   else if (args.quiet) for (const { id } of jobs) terminal.out(safeLine(id));
-  else if (jobs.length === 0) terminal.err('No jobs; talaria help jobs create shows how to make one');
+  else if (jobs.length === 0) terminal.err(noJobs(all ? 0 : (await list(true)).length));
   else terminal.out(asTable(jobs, terminal));
   return exitCodes.ok;
+}
+
+function noJobs(paused: number): string {
+  if (paused === 0) return 'No jobs; talaria help jobs create shows how to make one';
+  return `No active jobs; ${paused === 1 ? '1 is paused, -a shows it' : `${paused} are paused, -a shows them`}`;
 }
 
 export async function showJob(args: Arguments<'jobsShow'>, terminal: Terminal): Promise<number> {
@@ -113,7 +120,7 @@ async function withJobs<T>(
   } catch (error) {
     const missing = error instanceof APIError && (error.status === 404 || error.status === 405);
     if (!missing || /^job not found/i.test(error.message)) throw error;
-    throw new CommandError(`The server at ${client.baseUrl} has no scheduled runs (no /api/jobs)`);
+    throw await missingRoute(client, `The server at ${client.baseUrl} has no scheduled runs (no /api/jobs)`);
   }
 }
 
@@ -177,5 +184,5 @@ function whenNext({ next_run_at }: Job): string {
 
 function shownTime(time: string | null): string {
   const date = time === null ? undefined : new Date(time);
-  return date === undefined || Number.isNaN(date.getTime()) ? '-' : localTime(date);
+  return date === undefined || Number.isNaN(date.getTime()) ? '-' : localTimeInZone(date);
 }

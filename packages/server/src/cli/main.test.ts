@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { freePort } from '../../../../test/support/free-port.ts';
+import { json, serve } from '../../../client/src/testing/test-server.ts';
 import { version } from '../basics/version.ts';
 import { commandList, commands, groups } from './commands.ts';
 import { findCommand, topWords, wordsOf } from './find-command.ts';
@@ -70,6 +72,7 @@ it('prints the version', async () => {
 describe('wrong usage ends with 2 and a hint:', () => {
   it.each([
     [['sevre'], 'unknown command "sevre"; did you mean serve?\n'],
+    [['deny'], 'unknown command "deny"; did you mean talaria approve <run> deny?\n'],
     [['help', 'dance'], 'unknown command "dance"; talaria help lists them\n'],
     [['--api-key=s3cret'], 'expected a command before --api-key; talaria help lists them\n'],
     [['artifacts', 'lss'], 'unknown command "artifacts lss"; did you mean ls?\n'],
@@ -103,6 +106,10 @@ describe('wrong usage ends with 2 and a hint:', () => {
     ],
     [
       ['runs', '--server', 'localhost'],
+      '--server "localhost" is not the address of a server; expected http://host:port\nSee talaria help runs\n',
+    ],
+    [
+      ['runs', '--server', 'http://me:s3cret@localhost'],
       '--server is not the address of a server; expected http://host:port\nSee talaria help runs\n',
     ],
     [['completion', 'tcsh'], 'the shell is "tcsh"; expected bash, zsh, fish\nSee talaria help completion\n'],
@@ -142,6 +149,32 @@ it('reports an unreachable server at once, and as JSON to programs', async () =>
   expect(inJson).toMatchObject({ code: 5, stdout: '' });
   expect(JSON.parse(inJson.stderr)).toEqual({
     error: { message: stderr.trimEnd(), code: null, status: null, exit_code: 5 },
+  });
+});
+
+it('reports a server that is not there in the same way for ui', async () => {
+  const env = { TALARIA_BASE_URL: `http://127.0.0.1:${await freePort()}` };
+  const ui = await run(['ui'], env);
+  expect(ui).toMatchObject({ code: 5, stderr: expect.stringContaining('start one with talaria serve') });
+  expect(ui).toEqual(await run(['runs'], env));
+});
+
+describe('an address that is almost right', () => {
+  it.each([['runs'], ['runs --watch'], ['show run_1'], ['jobs list']])(
+    'has no API at its path, says %s',
+    async (line) => {
+      const { url } = await serve((response) => json(response, 404, { error: { code: 'not_found' } }));
+      const { code, stderr } = await run(line.split(' '), { TALARIA_BASE_URL: `${url}/foo` });
+      const message = `There is no API at ${url}/foo; expected the address that the server prints\n`;
+      expect({ code, stderr }).toEqual({ code: 1, stderr: message });
+    },
+  );
+
+  it.each([['runs'], ['ui']])('speaks http and not https, says %s', async (command) => {
+    const { url } = await serve((response) => json(response, 200, {}));
+    const secure = url.replace('http:', 'https:');
+    const message = `The server at ${secure} could not be asked: it speaks http, not https\n`;
+    expect(await run([command, '--server', secure])).toEqual({ code: 5, stdout: '', stderr: message });
   });
 });
 

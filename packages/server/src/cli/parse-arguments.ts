@@ -65,7 +65,7 @@ function readOption(
   }
   if (option.type === 'integer') {
     const number = Number(given);
-    if (/^\d+$/.test(given) && number >= option.min && number <= option.max) return number;
+    if (/^-?\d+$/.test(given) && number >= option.min && number <= option.max) return number;
     throw new UsageError(`${label} is ${JSON.stringify(given)}; expected ${expectedOf(option)}`);
   }
   if (option.choices !== undefined && !option.choices.includes(given)) {

@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { ConnectionError, TimeoutError } from '@talaria/client';
 import type { Env } from '../config/environment.ts';
 import { connect } from './client/connect.ts';
 import { serverAddress } from './client/server-address.ts';
@@ -30,12 +31,21 @@ async function expectPage(page: string): Promise<void> {
   const response = await fetch(page, {
     headers: { accept: 'text/html' },
     signal: AbortSignal.timeout(PAGE_TIMEOUT_MS),
-  }).catch(() => undefined);
-  if (response === undefined) throw new CommandError(`No server answers at ${page}`);
+  }).catch((error: unknown) => {
+    throw asClientError(error as Error);
+  });
   await response.body?.cancel();
   if (response.status === 503)
     throw new CommandError(`The page of this server is not built: run npm run build:ui there`);
   if (!response.ok) throw new CommandError(`The server at ${page} has no web page (${response.status})`);
+}
+
+/** The errors of the client, which every command explains alike. */
+function asClientError(error: Error): Error {
+  if (error.name === 'TimeoutError')
+    return new TimeoutError(`Nothing came from the server for ${PAGE_TIMEOUT_MS} ms`);
+  const { code, message } = (error.cause ?? error) as NodeJS.ErrnoException;
+  return new ConnectionError(code ?? message, { cause: error });
 }
 
 /** Undefined where no browser can be expected, such as over ssh. */

@@ -16,9 +16,10 @@ export function connect(
     return new Talaria({ baseUrl: url, apiKey, maxRetries: MAX_RETRIES });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const problem = /^baseUrl/.test(error.message)
-      ? `${args.server === undefined ? 'TALARIA_BASE_URL' : '--server'} is not the address of a server; expected http://host:port`
-      : error.message;
-    throw new UsageError(problem);
+    if (!/^baseUrl/.test(error.message)) throw new UsageError(error.message);
+    const name = args.server === undefined ? 'TALARIA_BASE_URL' : '--server';
+    // Before an @ may be a password.
+    const shown = url.includes('@') ? name : `${name} ${JSON.stringify(url)}`;
+    throw new UsageError(`${shown} is not the address of a server; expected http://host:port`);
   }
 }

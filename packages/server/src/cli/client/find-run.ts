@@ -6,6 +6,7 @@ import { APIError, NotFoundError, type Run, type Talaria } from '@talaria/client
 import { isRunId } from '@talaria/protocol';
 import { CommandError } from '../command-error.ts';
 import { UsageError } from '../usage-error.ts';
+import { missingRoute } from './missing-route.ts';
 
 const PAGE = 200;
 const SHOWN_MAX = 5;
@@ -28,7 +29,7 @@ export async function findRun(client: Talaria, given: string): Promise<string> {
     }
   } catch (error) {
     if (!cannotList(error)) throw error;
-    throw new CommandError('This server does not list its runs; give the whole id');
+    throw await missingRoute(client, 'This server does not list its runs; give the whole id');
   }
   if (found.length === 1) return found[0]!;
   if (found.length === 0) throw new CommandError(`No run begins with ${start}; talaria runs lists them`);

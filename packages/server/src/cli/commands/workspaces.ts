@@ -13,8 +13,12 @@ export const workspaceCommands = {
       { name: 'path', optional: true, many: true, about: 'only these files and directories' },
     ],
     options: {
-      from: { ...seq, about: 'compare with the files as they were after this event' },
-      to: { ...seq, about: 'and not with those of now, but as they were after this event' },
+      from: {
+        ...seq,
+        min: -1,
+        about: 'compare with the files as they were after this event; -1: as it began',
+      },
+      to: { ...seq, min: -1, about: 'and not with those of now, but as they were after this event' },
       stat: { type: 'flag', about: 'list the changed files, and how many lines of each' },
       json,
       server,

@@ -86,8 +86,8 @@ export function steeredLine({ input }: EventOf<'run.steered'>, { busy }: Style):
 export type TerminalEvent = EventOf<'run.completed' | 'run.failed' | 'run.cancelled'>;
 
 /** `✓ completed in 14s · tokens 1,234 in, 56 out · run_…` */
-export function endLine(event: TerminalEvent, startedAt: number | undefined, style: Style): string {
-  const seconds = startedAt === undefined ? undefined : event.timestamp - startedAt;
+export function endLine(event: TerminalEvent, createdAt: number | undefined, style: Style): string {
+  const seconds = createdAt === undefined ? undefined : event.timestamp - createdAt;
   const time = (word: string): string => (seconds === undefined ? '' : ` ${word} ${duration(seconds)}`);
   const rest = [usageOf(event), safeLine(event.run_id)].filter((part) => part !== undefined).join(' · ');
   switch (event.event) {

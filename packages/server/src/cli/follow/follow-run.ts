@@ -31,6 +31,9 @@ export interface FollowOptions {
 /** A server that is updated or moved is back by then; somebody who does not want to wait has Ctrl-C. */
 const RECONNECT_MS = 15 * 60_000;
 
+/** The end of a run is not kept waiting for what only completes its last line. */
+const CREATION_TIMEOUT_MS = 5_000;
+
 /** Whoever has pressed it twice wants the run stopped, also over a bad connection; asking twice does no harm. */
 const STOP_RETRIES = 3;
 
@@ -54,9 +57,10 @@ export async function followRun(options: FollowOptions): Promise<number> {
   // The reader of the output (`| head`) has read enough.
   terminal.stdout.closed.addEventListener('abort', () => left.abort(new Left(exitCodes.ok)));
 
-  const questions = new Questions(options, left.signal);
+  const { signal } = left;
+  const questions = new Questions(options, signal);
+  const creation = tellCreation(options, signal);
   try {
-    const { signal } = left;
     const { after } = options;
     for await (const event of client.runs.streamEvents(runId, {
       after,
@@ -64,12 +68,15 @@ export async function followRun(options: FollowOptions): Promise<number> {
       reconnectTimeout: RECONNECT_MS,
       onConnection: (change) => view.connection(change),
     })) {
+      if (isTerminalEvent(event.event)) await creation;
       view.show(event);
       questions.see(event);
       if (isTerminalEvent(event.event)) return outcomeOf(event.event);
     }
     // Older servers end the stream of a stopped run without a last event.
-    return endAs(await client.runs.wait(runId, { signal }), view);
+    const run = await client.runs.wait(runId, { signal });
+    await creation;
+    return endAs(run, view);
   } catch (error) {
     if (error instanceof StreamInterruptedError) {
       // The status of the run may be known, though not its details.
@@ -83,7 +90,17 @@ export async function followRun(options: FollowOptions): Promise<number> {
     return error.exitCode;
   } finally {
     questions.settle();
+    left.abort(new Left(exitCodes.ok));
   }
+}
+
+/** The events do not say when the run was created: it may have waited for a worker before the first one. */
+async function tellCreation({ client, runId, view }: FollowOptions, signal: AbortSignal): Promise<void> {
+  if (view.created === undefined) return;
+  const options = { signal, timeout: CREATION_TIMEOUT_MS };
+  const run = await client.runs.head(runId, options).catch(() => undefined);
+  // Servers of the older dialect send none.
+  if (run?.created_at !== undefined) view.created(run.created_at);
 }
 
 class Left extends Error {

@@ -5,6 +5,8 @@ import type { ApprovalPrompt } from '../screen/approval-prompt.ts';
 export interface RunView extends Disposable {
   /** Undefined if nobody can be asked. */
   readonly prompt: ApprovalPrompt | undefined;
+  /** When the run was created, in seconds; only for a view that shows how long a run took. */
+  created?(at: number): void;
   show(event: RunEvent): void;
   /** The run has ended, and its stream did not say so. */
   end(run: Run): void;

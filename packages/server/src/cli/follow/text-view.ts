@@ -52,7 +52,9 @@ export class TextView implements RunView {
   readonly #activity: Activity;
   /** The text of this step. */
   readonly #text = new HeldText();
-  #startedAt: number | undefined;
+  /** When the run was created; the time of its first event on servers that do not tell. */
+  #createdAt: number | undefined;
+  #firstEventAt: number | undefined;
   /** The connection was lost, and the first attempt to reconnect failed. */
   #away = false;
   #ended = false;
@@ -64,9 +66,13 @@ export class TextView implements RunView {
     options.screen.setFooter((columns) => this.#footer(columns));
   }
 
+  created(at: number): void {
+    this.#createdAt = at;
+  }
+
   show(event: RunEvent): void {
     const { style, screen } = this.#options;
-    this.#startedAt ??= event.timestamp;
+    this.#firstEventAt ??= event.timestamp;
     this.#activity.eventCame();
     switch (event.event) {
       case 'message.delta':
@@ -225,7 +231,7 @@ export class TextView implements RunView {
     if (completed) answer?.write(`${safeText(event.output ?? this.#text.take()).trimEnd()}\n`);
     if (completed && quiet) return;
     if (screen.live) screen.line('');
-    screen.line(endLine(event, this.#startedAt, style));
+    screen.line(endLine(event, this.#createdAt ?? this.#firstEventAt, style));
   }
 
   #footer(columns: number): string[] {

@@ -1,5 +1,5 @@
 /** A run in a few words. */
-import type { Run } from '@talaria/client';
+import { isTerminalStatus, type Run } from '@talaria/client';
 import type { Style } from '../style.ts';
 import { safeCommandLine, safeLine } from '../text/safe-text.ts';
 import { callLine } from './pending-call.ts';
@@ -9,7 +9,8 @@ const SHOWN_CHARS = 300;
 
 /**
  * The most important fact about it now, on one line: its question, the calls it waits for, its error, its answer, or
- * its last event. A run that is evicted says so.
+ * its last event. The last event of a finished run would repeat its status: without an answer it shows its prompt. A run
+ * that is evicted says so.
  */
 export function describeRun(run: Run): string {
   if (run.approval !== undefined) return `asks: ${safeCommandLine(start(run.approval.command))}`;
@@ -18,9 +19,9 @@ export function describeRun(run: Run): string {
     const more = others.length === 0 ? '' : `, and ${others.length} more`;
     return `waits for ${callLine(call).slice(0, SHOWN_CHARS)}${more}`;
   }
-  // Its answer is gone: the prompt says more than the name of its last event.
-  if (run.evicted) return safeLine(`evicted: ${start(run.error ?? run.input ?? run.last_event ?? '')}`);
-  return safeLine(start(run.error ?? run.output ?? run.last_event ?? ''));
+  const prompt = isTerminalStatus(run.status) ? run.input : undefined;
+  const fact = start(run.error ?? run.output ?? prompt ?? run.last_event ?? '');
+  return safeLine(run.evicted ? `evicted: ${fact}` : fact);
 }
 
 /** The first characters of whatever the server put there. */

@@ -2,7 +2,7 @@
 import type { Run, RunFilter } from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { cannotList, shortIds } from '../client/find-run.ts';
-import { CommandError } from '../command-error.ts';
+import { missingRoute } from '../client/missing-route.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
@@ -32,14 +32,15 @@ export async function listRuns(args: Arguments<'runs'>, terminal: Terminal): Pro
     });
   }
   const runs: Run[] = [];
+  const client = connect(args, terminal);
   const filter: RunFilter = { status, session_id, job_id, q, limit: Math.min(limit, PAGE_MAX) };
   try {
-    for await (const run of connect(args, terminal).runs.list(filter)) {
+    for await (const run of client.runs.list(filter)) {
       runs.push(run);
       if (runs.length === limit) break;
     }
   } catch (error) {
-    throw cannotList(error) ? new CommandError('This server does not list its runs') : error;
+    throw cannotList(error) ? await missingRoute(client, 'This server does not list its runs') : error;
   }
   if (args.json) terminal.out(safeJson(runs, 2));
   else if (args.quiet) for (const { run_id } of runs) terminal.out(safeLine(run_id));

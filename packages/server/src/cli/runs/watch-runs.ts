@@ -3,7 +3,7 @@
  * Otherwise there is a line for each run, oldest first, and then for each change that the line shows.
  */
 import { NotFoundError, type Run, type RunFilter, type Talaria } from '@talaria/client';
-import { CommandError } from '../command-error.ts';
+import { missingRoute } from '../client/missing-route.ts';
 import { type EndingSignal, exitCodes, signalExitCodes } from '../exit-codes.ts';
 import { LiveScreen } from '../screen/live-screen.ts';
 import type { Terminal } from '../terminal.ts';
@@ -23,7 +23,8 @@ export interface WatchRunsOptions {
 }
 
 interface View extends Disposable {
-  show(run: Run): void;
+  /** Oldest first. */
+  show(runs: readonly Run[]): void;
   /** The run does not fit the filter any more. */
   drop(run: Run): void;
   note(text: string): void;
@@ -56,12 +57,12 @@ export async function watchRuns(options: WatchRunsOptions): Promise<number> {
     )) {
       if (runs.push(run) === limit) break;
     }
-    for (const run of runs.toReversed()) view.show(run);
+    view.show(runs.toReversed());
   });
   const follow = async (): Promise<void> => {
     for await (const { run } of feed) {
       await listed;
-      if (fits(run, filter)) view.show(run);
+      if (fits(run, filter)) view.show([run]);
       else view.drop(run);
     }
   };
@@ -70,7 +71,8 @@ export async function watchRuns(options: WatchRunsOptions): Promise<number> {
     return exitCodes.ok;
   } catch (error) {
     if (error instanceof Left) return error.exitCode;
-    throw error instanceof NotFoundError ? new CommandError('This server has no feed of its runs') : error;
+    if (!(error instanceof NotFoundError)) throw error;
+    throw await missingRoute(client, 'This server has no feed of its runs');
   } finally {
     left.abort(new Left(exitCodes.ok));
   }
@@ -98,8 +100,8 @@ class TableView implements View {
     this.#screen.setFooter(() => this.#rows());
   }
 
-  show(run: Run): void {
-    this.#runs.set(run.run_id, run);
+  show(runs: readonly Run[]): void {
+    for (const run of runs) this.#runs.set(run.run_id, run);
     this.#note = '';
     this.#screen.refresh();
   }
@@ -139,11 +141,13 @@ class LinesView implements View {
     this.#options = options;
   }
 
-  show(run: Run): void {
-    const line = this.#options.line(run);
-    if (this.#shown.get(run.run_id) === line) return;
-    this.#shown.set(run.run_id, line);
-    this.#options.terminal.out(line);
+  show(runs: readonly Run[]): void {
+    for (const run of runs) {
+      const line = this.#options.line(run);
+      if (this.#shown.get(run.run_id) === line) continue;
+      this.#shown.set(run.run_id, line);
+      this.#options.terminal.out(line);
+    }
   }
 
   drop(run: Run): void {

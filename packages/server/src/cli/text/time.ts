@@ -34,6 +34,12 @@ export function localTime(date: Date): string {
   return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')}`;
 }
 
+/** The same with the zone, for times that were given in another one: `2026-03-01 14:05:09 GMT+1`. */
+export function localTimeInZone(date: Date): string {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' }).formatToParts(date);
+  return `${localTime(date)} ${parts.find(({ type }) => type === 'timeZoneName')!.value}`;
+}
+
 function twoDigits(number: number): string {
   return String(number).padStart(2, '0');
 }

@@ -117,7 +117,7 @@ describe('the command', () => {
       out: 'M   all\nM   both\n2 files changed, +0 -0\n',
       err: '',
     });
-    const { out } = await diff(url, '--json', '--from', '2', '--to', '5', 'a b', 'c');
+    const { out } = await diff(url, '--json', '--from', '-1', '--to', '5', 'a b', 'c');
     expect(JSON.parse(out)).toEqual({
       object: 'list',
       data: [change('a b'), change('both'), change('c')],
@@ -125,8 +125,8 @@ describe('the command', () => {
     });
     expect(asked.map((each) => each.url.replace(`/v1/runs/${RUN}/diff`, ''))).toEqual([
       '',
-      '?from=2&to=5&path=a+b',
-      '?from=2&to=5&path=c',
+      '?from=-1&to=5&path=a+b',
+      '?from=-1&to=5&path=c',
     ]);
   });
 

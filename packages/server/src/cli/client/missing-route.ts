@@ -1,0 +1,17 @@
+import { NotFoundError, type Talaria } from '@talaria/client';
+import { CommandError } from '../command-error.ts';
+
+/**
+ * What to say if a server does not know a route: `message`, or that no server is meant by this address. Servers of every
+ * dialect answer `/health`.
+ */
+export async function missingRoute(client: Talaria, message: string): Promise<CommandError> {
+  const isApi = await client.health.get().then(
+    () => true,
+    (error: unknown) => !(error instanceof NotFoundError),
+  );
+  if (isApi) return new CommandError(message);
+  return new CommandError(
+    `There is no API at ${client.baseUrl}; expected the address that the server prints`,
+  );
+}
