@@ -103,6 +103,18 @@ export function assembleConfig(
         `${missing} that cannot come; set TALARIA_DATABASE_URL to a Postgres database, or leave the role at all`,
     );
   }
+  const modelKnown = !failed.has('model') && !failed.has('openaiBaseUrl');
+  if (
+    modelKnown &&
+    config.role !== 'http' &&
+    config.openaiBaseUrl !== undefined &&
+    config.model === undefined
+  ) {
+    warnings.push(
+      `${label('openaiBaseUrl')} is set and ${label('model')} is not: the server asks for the model "default", which only ` +
+        'servers of a single model take; name a model of that endpoint',
+    );
+  }
   if (config.role !== 'http' && !CONTAINER_SETTINGS.some((name) => failed.has(name))) {
     const backend = checkBackend(config, label);
     problems.push(...backend.problems);
