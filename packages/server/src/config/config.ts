@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
 import { CONTAINER_SETTINGS, checkBackend, neededContainers } from './containers.ts';
-import { directoryProblems } from './directories.ts';
+import { directoryProblems, missingDirectories } from './directories.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
@@ -130,6 +130,8 @@ export function assembleConfig(
       configFile: config.configFile,
     });
     problems.push(...found.map((problem) => `${label('directories')}: ${problem}`));
+    const missing = config.role === 'http' ? [] : missingDirectories(config.directories);
+    warnings.push(...missing.map((warning) => `${label('directories')}: ${warning}`));
   }
   if (!WEBHOOK_SETTINGS.some((name) => failed.has(name))) {
     const webhooks = checkWebhooks(config, label);
