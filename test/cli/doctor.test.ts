@@ -312,6 +312,20 @@ describe('the model', () => {
     }
   });
 
+  test('whose URL lacks its /v1 is a failure that asks about the URL', async () => {
+    const { server, port } = await listen((_, response) => response.writeHead(404).end('404 page not found'));
+    try {
+      const { check } = await doctor({ OPENAI_BASE_URL: `http://127.0.0.1:${port}`, TALARIA_MODEL: 'm' });
+      expect(check.model).toMatchObject({
+        status: 'failed',
+        detail: expect.stringContaining(`http://127.0.0.1:${port}/chat/completions; is /v1 missing`),
+        fix: expect.stringContaining('OPENAI_BASE_URL'),
+      });
+    } finally {
+      server.close();
+    }
+  });
+
   test('without its key is a configuration error', async () => {
     const { check } = await doctor({ TALARIA_MODEL: 'anthropic/claude-sonnet-5' });
     expect(check.model).toMatchObject({

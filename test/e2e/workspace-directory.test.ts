@@ -84,7 +84,7 @@ test("refuses a name that is not there, and another key's in the same words", as
 
 test.each([
   ['big', /over 1048576 bytes/],
-  ['gone', /no directory 'gone' any more/],
+  ['gone', /: the path of the directory 'gone' does not exist on the server, whose log names it$/],
   ['file', /not a directory/],
 ])('fails for %s, and says why', async (directory, message) => {
   const runId = await ada.create(look('true'), { workspace: { directory } });

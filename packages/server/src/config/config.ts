@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
 import { BACKEND_SETTINGS, checkBackend, neededContainers } from './backend-rules.ts';
-import { directoryProblems } from './directories.ts';
+import { directoryProblems, missingDirectories } from './directories.ts';
 import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
@@ -103,6 +103,18 @@ export function assembleConfig(
         `${missing} that cannot come; set TALARIA_DATABASE_URL to a Postgres database, or leave the role at all`,
     );
   }
+  const modelKnown = !failed.has('model') && !failed.has('openaiBaseUrl');
+  if (
+    modelKnown &&
+    config.role !== 'http' &&
+    config.openaiBaseUrl !== undefined &&
+    config.model === undefined
+  ) {
+    warnings.push(
+      `${label('openaiBaseUrl')} is set and ${label('model')} is not: the server asks for the model "default", which only ` +
+        'servers of a single model take; name a model of that endpoint',
+    );
+  }
   if (config.role !== 'http' && !BACKEND_SETTINGS.some((name) => failed.has(name))) {
     const backend = checkBackend(config, label);
     problems.push(...backend.problems);
@@ -118,6 +130,8 @@ export function assembleConfig(
       configFile: config.configFile,
     });
     problems.push(...found.map((problem) => `${label('directories')}: ${problem}`));
+    const missing = config.role === 'http' ? [] : missingDirectories(config.directories);
+    warnings.push(...missing.map((warning) => `${label('directories')}: ${warning}`));
   }
   if (!WEBHOOK_SETTINGS.some((name) => failed.has(name))) {
     const webhooks = checkWebhooks(config, label);

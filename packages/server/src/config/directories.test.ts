@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type DirectoryCircumstances, directories, directoryProblems } from './directories.ts';
+import { load } from './testing/load.ts';
 
 const CONTEXT = { homeDir: '/', baseDir: '/', env: {} };
 const read = (json: unknown) => directories().fromJson(json, CONTEXT);
@@ -20,13 +21,41 @@ describe('the setting directories', () => {
     [[], ''],
     [{ '../x': { path: '/srv' } }, '"../x" must be a name'],
     [{ a: '/srv' }, '"a" must be an object'],
-    [{ a: { path: 'srv' } }, '"a" needs a \'path\' that is absolute'],
-    [{ a: {} }, '"a" needs a \'path\' that is absolute'],
+    [{ a: { path: '~eve/srv' } }, '"a" needs a \'path\' of a directory: ~name is not understood'],
+    [{ a: { path: ' ' } }, '"a" needs a \'path\' of a directory'],
+    [{ a: { path: '/srv\0' } }, '"a" needs a \'path\' of a directory'],
+    [{ a: {} }, '"a" needs a \'path\' of a directory'],
     [{ a: { path: '/srv', mode: 'link' } }, 'neither copy nor mount'],
     [{ a: { path: '/srv', keys: 'ada' } }, "has 'keys' that are no list"],
     [{ a: { path: '/srv', pth: 1 } }, 'unknown field "pth"'],
   ])('refuses %j', (json, reason) => {
     expect(read(json)).toEqual({ refused: expect.stringContaining(reason) });
+  });
+
+  it('has paths as every setting: from the folder of the file, the working directory or the home directory', () => {
+    const given = { beside: { path: 'project' }, home: { path: '~/project' } };
+    const paths = (options: Parameters<typeof load>[0]) =>
+      load(options).config.directories.map(({ path }) => path);
+    const files = { '/etc/talaria/c.json': JSON.stringify({ directories: given }) };
+    expect(paths({ argv: ['--config', '/etc/talaria/c.json'], files })).toEqual([
+      '/etc/talaria/project',
+      '/home/ada/project',
+    ]);
+    expect(paths({ env: { TALARIA_DIRECTORIES: JSON.stringify(given) } })).toEqual([
+      '/srv/project',
+      '/home/ada/project',
+    ]);
+  });
+
+  it('warns about a path that does not exist, where runs are worked on', () => {
+    const list = { here: { path: import.meta.dirname }, gone: { path: '/no/such/dir' } };
+    const env = { TALARIA_DIRECTORIES: JSON.stringify(list) };
+    expect(load({ env }).warnings).toEqual([
+      'TALARIA_DIRECTORIES: "gone" has the path /no/such/dir, which does not exist; until it does, runs that begin ' +
+        'with it fail',
+    ]);
+    const http = { TALARIA_ROLE: 'http', TALARIA_DATABASE_URL: 'postgres://db.example.com/talaria' };
+    expect(load({ env: { ...env, ...http } }).warnings).toEqual([]);
   });
 
   it('is refused as text that is not JSON', () => {

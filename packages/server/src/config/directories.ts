@@ -1,9 +1,10 @@
 /** The operator's directories that runs may begin with, as a JSON object: name → path, mode and, if not all, the keys. */
-import { isAbsolute, normalize, relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { isAbsolute, relative } from 'node:path';
 import { BACKEND_NAMES, BACKENDS, type BackendName } from './backends.ts';
 import { isJsonObject, type JsonObject, readsJsonObject } from './json-object.ts';
-import type { Kind, Read } from './kinds.ts';
-import { showGiven } from './kinds.ts';
+import type { Kind, Read, ReadContext } from './kinds.ts';
+import { readPath, showGiven } from './kinds.ts';
 
 export interface OperatorDirectory {
   name: string;
@@ -60,6 +61,16 @@ export function directoryProblems(
   });
 }
 
+/** A directory to copy may come later, and runs without it work. One to mount must be there at start. */
+export function missingDirectories(list: readonly OperatorDirectory[]): string[] {
+  return list
+    .filter(({ path, mode }) => mode === 'copy' && !existsSync(path))
+    .map(
+      ({ name, path }) =>
+        `"${name}" has the path ${path}, which does not exist; until it does, runs that begin with it fail`,
+    );
+}
+
 function mountProblems(
   { name, path }: OperatorDirectory,
   list: readonly OperatorDirectory[],
@@ -88,13 +99,20 @@ function isWithin(path: string, directory: string): boolean {
   return way === '' || !(way === '..' || way.startsWith('../') || isAbsolute(way));
 }
 
-function readDirectories(object: JsonObject): Read<readonly OperatorDirectory[]> {
+function readDirectories(object: JsonObject, context: ReadContext): Read<readonly OperatorDirectory[]> {
   const problems: string[] = [];
-  const list = Object.entries(object).flatMap(([name, entry]) => readDirectory(name, entry, problems) ?? []);
+  const list = Object.entries(object).flatMap(
+    ([name, entry]) => readDirectory(name, entry, context, problems) ?? [],
+  );
   return problems.length === 0 ? { value: list } : { refused: problems.join('; ') };
 }
 
-function readDirectory(name: string, entry: unknown, problems: string[]): OperatorDirectory | undefined {
+function readDirectory(
+  name: string,
+  entry: unknown,
+  context: ReadContext,
+  problems: string[],
+): OperatorDirectory | undefined {
   const problem = (text: string): undefined => {
     problems.push(`${JSON.stringify(name.slice(0, 40))} ${text}`);
   };
@@ -103,11 +121,12 @@ function readDirectory(name: string, entry: unknown, problems: string[]): Operat
   const { path, mode = 'copy', keys } = entry;
   const unknown = Object.keys(entry).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined) return problem(`has the unknown field ${JSON.stringify(unknown.slice(0, 40))}`);
-  if (typeof path !== 'string' || !isAbsolute(path) || path.includes('\0')) {
-    return problem("needs a 'path' that is absolute");
+  const read = typeof path === 'string' ? readPath(path, context) : { refused: '' };
+  if ('refused' in read) {
+    return problem(`needs a 'path' of a directory${read.refused === '' ? '' : `: ${read.refused}`}`);
   }
   if (mode !== 'copy' && mode !== 'mount') return problem("has a 'mode' that is neither copy nor mount");
   const isList = Array.isArray(keys) && keys.every((key) => typeof key === 'string');
   if (keys !== undefined && !isList) return problem("has 'keys' that are no list of names of API keys");
-  return { name, path: normalize(path), mode, keys: keys as string[] | undefined };
+  return { name, path: read.value, mode, keys: keys as string[] | undefined };
 }

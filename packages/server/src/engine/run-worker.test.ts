@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRunId, isTerminalEvent, NO_USAGE } from '@talaria/protocol';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Model } from '../agent/model/model.ts';
+import { type Model, ModelError, type ModelErrorCode } from '../agent/model/model.ts';
 import { ToolSet } from '../agent/tools/tool.ts';
 import type { Log } from '../basics/log.ts';
 import type { Claim, Journal, Lease } from '../journal/journal.ts';
@@ -181,6 +181,25 @@ test.each([
   expect(said).toEqual([message]);
 });
 
+test.each([
+  ['provider_unavailable', 1],
+  ['content_filtered', 0],
+] as const)('a run that fails as %s leaves %i lines in the log', async (code, lines) => {
+  const journal = await openJournal();
+  const claim = await claimedRun(journal);
+  const said: unknown[] = [];
+  const note = (...line: unknown[]) => said.push(line);
+  await work(claim, failing(code, 'away, with sk-known-key'), journal, {
+    secrets: new Secrets(['sk-known-key']),
+    log: { debug: note, info: note, warn: note, error: expect.unreachable } as unknown as Log,
+  });
+  const line = [
+    { runId: claim.runId, error_code: code, reason: expect.stringMatching(/^away, with (?!sk-)/) },
+    'the run failed',
+  ];
+  expect(said).toEqual(Array.from({ length: lines }, () => line));
+});
+
 async function openJournal(): Promise<Journal> {
   const dir = mkdtempSync(join(tmpdir(), 'talaria-worker-'));
   const journal = await SqliteJournal.open({ path: join(dir, 'test.db') });
@@ -253,6 +272,7 @@ function beforeEnd(journal: Journal, post: Post): Journal['append'] {
 interface Circumstances {
   draining?: AbortSignal;
   log?: Log;
+  secrets?: Secrets;
   workspace?: Partial<RunWorkspaceFiles>;
 }
 
@@ -263,6 +283,7 @@ async function work(
   {
     draining = new AbortController().signal,
     log = pino({ level: 'silent' }),
+    secrets = new Secrets([]),
     workspace = {},
   }: Circumstances = {},
 ): Promise<void> {
@@ -299,7 +320,7 @@ async function work(
         close: async () => {},
       }),
       sharesSessionFiles: true,
-      secrets: new Secrets([]),
+      secrets,
       log,
       report: noReport,
       now: Date.now,
@@ -319,6 +340,16 @@ function answering(...answers: string[]): Model & { asked: Message[][] } {
       const text = answers[asked.length - 1] ?? 'nothing more';
       yield { type: 'text', delta: text };
       yield { type: 'finish', content: [{ type: 'text', text }], usage: NO_USAGE, reason: 'stop' };
+    },
+  };
+}
+
+function failing(code: ModelErrorCode, message: string): Model {
+  return {
+    name: 'failing',
+    // biome-ignore lint/correctness/useYield: it fails before it answers.
+    async *streamStep() {
+      throw new ModelError(code, message, { retryable: false });
     },
   };
 }

@@ -12,7 +12,7 @@
  * The end waits for the agent only for a grace period: a model or tool that ignores its abort signal delays nothing,
  * and whatever it tries to append later is refused.
  */
-import { addUsage, type ClientTools, RUN_FAILURES, type Usage } from '@talaria/protocol';
+import { addUsage, type ClientTools, RUN_FAILURES, type RunFailureCode, type Usage } from '@talaria/protocol';
 import { type AgentRun, Handover, type Limits, Parked, RunFailure } from '../agent/agent-run.ts';
 import type { Gate } from '../agent/approvals/gate.ts';
 import { runAgent } from '../agent/loop.ts';
@@ -53,6 +53,19 @@ const PROCESSES_GRACE_MS = 1_500;
 const FILES_GRACE_MS = 1_500;
 /** A run that crashes the server must not do so forever. */
 const MAX_CLAIMS_WITHOUT_PROGRESS = 5;
+/**
+ * Failures that the operator may have to act on. The others are the business of the client (limits, what it asked for), and
+ * their messages may quote an answer, which the server does not log. An internal error is logged where it happens.
+ */
+const LOGGED_FAILURES = new Set<string>([
+  'provider_auth',
+  'provider_rate_limit',
+  'provider_unavailable',
+  'provider_bad_request',
+  'provider_error',
+  'workspace_setup',
+  'recovery_limit',
+] satisfies RunFailureCode[]);
 
 export interface RunLimits extends Limits {
   /** Wall time from the first claim; 0 means no limit. */
@@ -314,12 +327,20 @@ export class RunWorker {
         const options = { ...this.#endOptions(record), ...(await this.#lastFiles(record, toolbox)) };
         await this.#log.append([...textBefore(record), record], options);
         failpoint('run.after-terminal');
+        this.#logFailure(record);
         return true;
       } catch (error) {
         if (!(error instanceof UnseenPostError)) throw error;
         await this.#log.refresh();
       }
     }
+  }
+
+  #logFailure(end: NewRecord): void {
+    if (end.event !== 'run.failed') return;
+    const { error_code, error: reason } = end.public;
+    if (LOGGED_FAILURES.has(error_code))
+      this.#deps.log.warn({ runId: this.claim.runId, error_code, reason }, 'the run failed');
   }
 
   /** A stop does not wait long for files. */

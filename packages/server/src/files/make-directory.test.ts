@@ -20,7 +20,10 @@ test('creates the directory with its parents for this user only, and leaves an e
 
 test('under a file it is an error', () => {
   writeFileSync(join(base, 'file'), '');
-  expect(() => makeDirectory(join(base, 'file', 'a'))).toThrow(/ENOTDIR/);
+  const path = join(base, 'file');
+  const refusal = expect.objectContaining({ code: 'ENOTDIR', path });
+  expect(() => makeDirectory(path)).toThrow(refusal);
+  expect(() => makeDirectory(join(path, 'a'))).toThrow(refusal);
 });
 
 test.skipIf(process.platform !== 'linux')(

@@ -171,7 +171,16 @@ describe('a server that never gets ready', () => {
       program('broken-server', 'endless'),
       /^sent a message of more than 10485760 bytes$/,
     ],
-    ['is not there', { command: 'no-such-program' }, /(no-such-program was not found|failed to execute)/],
+    [
+      'is not there',
+      { command: 'no-such-program' },
+      /^could not be started: the program no-such-program was not found$/,
+    ],
+    [
+      'is not at its path',
+      { command: '/no/such/program' },
+      /^could not be started: the program \/no\/such\/program was not found$/,
+    ],
     [
       'has no directory',
       { command: 'sh', cwd: '/no/such/dir' },
@@ -184,8 +193,9 @@ describe('a server that never gets ready', () => {
       /has a host name that (is not known|cannot)/,
     ],
   ])('because it %s', async (_why, entry, reason) => {
-    const { health, servers, call } = startServers({ example: entry });
+    const { health, servers, call, logged } = startServers({ example: entry });
     await waitFor('the reason', () => reason.test(health().reason ?? ''));
+    expect(logged()).toContain('MCP server not available; trying again');
     expect(servers.list()).toEqual([]);
     await expect(call('mcp__example__only')).rejects.toThrow(/is not available: it .*continue without it/);
   });

@@ -178,7 +178,7 @@ export class McpServer {
     const fields = { mcpServer: this.name, reason };
     // A server that stays away is logged once.
     if (reason === this.#reason) log.debug(fields, 'MCP server not available');
-    else log.warn(fields, 'MCP server not available; it is connected again');
+    else log.warn(fields, 'MCP server not available; trying again');
     this.#reason = reason;
     this.#tools = [];
     this.#enter('failed');

@@ -13,6 +13,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import type { StdioConfig } from '../config/index.ts';
@@ -106,20 +107,19 @@ export class StdioTransport implements Transport {
     const inherited = INHERITED.map((name) => [name, environment[name]]).filter(
       ([, value]) => value !== undefined,
     );
+    const env: NodeJS.ProcessEnv = { ...Object.fromEntries(inherited), ...config.env };
+    // Otherwise setpriv would be what reports it, in words of its own.
+    if (!isThere(config, env.PATH)) throw this.#notStarted(Object.assign(new Error(), { code: 'ENOENT' }));
     const child = spawn(program!, args, {
       cwd: config.cwd,
-      env: { ...Object.fromEntries(inherited), ...config.env },
+      env,
       stdio: 'pipe',
       // A group of its own, which can be ended as a whole.
       detached: true,
     });
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
-      child.once('error', (error: NodeJS.ErrnoException) => {
-        this.#end = `could not be started: ${this.#whyNotStarted(error)}`;
-        this.#finish();
-        reject(error);
-      });
+      child.once('error', (error: NodeJS.ErrnoException) => reject(this.#notStarted(error)));
     });
     this.#child = child;
     if (child.pid !== undefined) remember(child.pid);
@@ -197,12 +197,24 @@ export class StdioTransport implements Transport {
     if (pid !== undefined) signalGroup(pid, signal);
   }
 
+  #notStarted(error: NodeJS.ErrnoException): Error {
+    this.#end = `could not be started: ${this.#whyNotStarted(error)}`;
+    this.#finish();
+    return error;
+  }
+
   /** A missing working directory is reported as if the program were missing. */
   #whyNotStarted(error: NodeJS.ErrnoException): string {
     const { cwd, command } = this.#options.config;
     if (cwd !== undefined && !existsSync(cwd)) return `its working directory ${cwd} does not exist`;
-    return error.code === 'ENOENT' ? `${command} was not found` : error.message;
+    return error.code === 'ENOENT' ? `the program ${command} was not found` : error.message;
   }
+}
+
+/** Whether the program exists, as far as this can be told: without a PATH the system looks in places of its own. */
+function isThere({ command, cwd = '.' }: StdioConfig, path: string | undefined): boolean {
+  if (command.includes('/')) return existsSync(resolve(cwd, command));
+  return path?.split(delimiter).some((directory) => existsSync(resolve(cwd, directory, command))) ?? true;
 }
 
 function closed(stream: Readable): Promise<void> {

@@ -113,9 +113,16 @@ export class WorkspacePreparer {
   ): Promise<void> {
     const { directories, log } = this.#options;
     // The operator may have changed the configuration since the run was accepted.
-    const path = directories.find((known) => known.name === name && isAllowed(known, owner))?.path;
-    const root = path === undefined ? undefined : await realpath(path).catch(() => undefined);
-    if (root === undefined) throw new MissingDirectory(`the server has no directory '${name}' any more`);
+    const known = directories.find((one) => one.name === name && isAllowed(one, owner));
+    if (known === undefined) throw new MissingDirectory(`the server has no directory '${name}' any more`);
+    const root = await realpath(known.path).catch((error: NodeJS.ErrnoException) => {
+      log.warn({ directory: name, err: error }, 'a directory cannot be copied');
+      const problem = error.code === 'ENOENT' ? 'does not exist' : 'cannot be used';
+      // No client may know the path itself.
+      throw new MissingDirectory(
+        `the path of the directory '${name}' ${problem} on the server, whose log names it`,
+      );
+    });
     const { maxBytes, maxEntries } = left;
     const onEntry = (size: number) => take(left, size);
     const packed = packDirectory(root, { maxBytes, maxEntries, onEntry, signal });

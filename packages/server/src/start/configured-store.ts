@@ -29,7 +29,11 @@ export async function openConfiguredStore(
   }
   // Most servers do not need it, so it is loaded only if configured.
   const { PostgresJournal } = await import('../journal/postgres/postgres-journal.ts');
-  const journal = await PostgresJournal.open({ url: database.url, worker: serverId, report });
+  const opening = PostgresJournal.open({ url: database.url, worker: serverId, report });
+  const journal = await opening.catch((error: Error) => {
+    const named = `TALARIA_DATABASE_URL names ${describeDatabase(database)}`;
+    throw new Error(`${error.message}; ${named}`, { cause: error });
+  });
   return { journal, blobs: journal.blobs };
 }
 

@@ -83,6 +83,30 @@ test.each<[string, string, ModelErrorCode, boolean, string]>([
   expect(error).toMatchObject({ code, retryable, message });
 });
 
+test('a web page instead of a stream is a wrong URL, which no retry heals', async () => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n';
+  await using server = await serve(closed(head, '\n<!doctype html><title>Ollama</title>'));
+  const { error } = await collectFailure(server.model, { prompt: 'x' });
+  expect(error).toMatchObject({
+    code: 'provider_unavailable',
+    retryable: false,
+    isWrongUrl: true,
+    message:
+      "The model provider sent text/html instead of a model's answer at " +
+      `http://${server.host}/v1/chat/completions; is OPENAI_BASE_URL right?`,
+  });
+});
+
+test('a missing path is shown with the URL that was called, without its password', async () => {
+  await using server = await serve(closed('HTTP/1.1 404 Not Found\r\n', '404 page not found'));
+  const model = createModel({ baseUrl: `http://user:hunter2@${server.host}/`, model: 'm' });
+  const { error } = await collectFailure(model, { prompt: 'x' });
+  expect(error).toMatchObject({ code: 'provider_bad_request', isWrongUrl: true });
+  expect(error.message).toContain(
+    `HTTP status 404 at http://${server.host}/chat/completions; is /v1 missing in OPENAI_BASE_URL?`,
+  );
+});
+
 test('a refusal keeps its status if its explanation breaks off', async () => {
   const head = 'HTTP/1.1 429 Too Many\r\nretry-after: 7\r\ncontent-length: 500\r\n\r\n{"err';
   await using server = await serve(head, (socket) => socket.resetAndDestroy());

@@ -8,7 +8,7 @@ import { version } from '../../basics/version.ts';
 import { requestPatiently } from '../../network/patient-request.ts';
 import type { PartGroups, StreamParts } from './ai-sdk-model.ts';
 import { ChatReader, type CreateCallTracker } from './chat-reader.ts';
-import { unreadableAnswerError } from './model-errors.ts';
+import { isMarkup, unreadableAnswerError } from './model-errors.ts';
 
 /** An explanation is short; what follows is not read. */
 const MAX_TEXT_CHARS = 100_000;
@@ -56,7 +56,7 @@ export async function chatCompletions(options: ChatCompletionsOptions): Promise<
     // Whoever iterates gets the error. Nobody does after the step has ended, and then it must not be thrown.
     response.setEncoding('utf8').on('error', () => {});
     const { statusCode = 500 } = response;
-    if (statusCode < 200 || statusCode > 299) throw await toRefusal(response);
+    if (statusCode < 200 || statusCode > 299) throw toRefusal(response, url.href, await readText(response));
     return readAnswer(response, new ChatReader(optionsKey, createTracker), url.href);
   };
 }
@@ -90,9 +90,14 @@ async function* readAnswer(response: IncomingMessage, reader: ChatReader, url: s
   let timer: NodeJS.Timeout | undefined;
   let begun = false;
   let json: string | undefined;
+  let page: string | undefined;
   try {
     for await (const piece of response) {
       const text = piece as string;
+      if (!begun && isMarkup(text)) {
+        page = text;
+        break;
+      }
       // By its first character, because some servers give a stream the type of JSON. No line of a stream begins so.
       if (!begun && text.trimStart().startsWith('{')) json = '';
       begun = true;
@@ -108,15 +113,17 @@ async function* readAnswer(response: IncomingMessage, reader: ChatReader, url: s
   } finally {
     clearTimeout(timer);
   }
+  if (page !== undefined) throw toRefusal(response, url, page);
   if (json !== undefined) throw toProblem(json);
   yield reader.end();
 }
 
 /** In the shape of the SDK's errors, which `toModelError` reads. */
-async function toRefusal(response: IncomingMessage): Promise<Error> {
+function toRefusal(response: IncomingMessage, url: string, responseBody: string): Error {
   return Object.assign(new Error('The endpoint refused the request'), {
+    url,
     statusCode: response.statusCode,
-    responseBody: await readText(response),
+    responseBody,
     responseHeaders: response.headers,
   });
 }

@@ -32,12 +32,52 @@ describe('where providers put their message', () => {
     ['Ollama', { error: 'from Ollama' }, 'from Ollama'],
     ['FastAPI', { detail: 'from FastAPI' }, 'from FastAPI'],
     ['FastAPI validation', { detail: [{ loc: ['body'], msg: 'from pydantic' }] }, 'from pydantic'],
-    ['a proxy in text', 'upstream is down', 'upstream is down'],
+    [
+      'a proxy in text',
+      'upstream is down',
+      'The model provider answered with HTTP status 400: upstream is down',
+    ],
     ['a proxy in HTML', '<html>Bad Gateway</html>', 'The model provider answered with HTTP status 400.'],
     ['nobody', '', 'The model provider answered with HTTP status 400.'],
     ['JSON without a message', { code: 7 }, 'The model provider answered with HTTP status 400.'],
   ])('%s', (_, body, message) => {
     expect(toModelError(apiError(400, body)).message).toBe(message);
+  });
+});
+
+describe('an endpoint without the path', () => {
+  const at = (url: string, body: unknown = '404 page not found') =>
+    toModelError(Object.assign(apiError(404, body), { url }));
+
+  test.each<[string, unknown, string]>([
+    ['in text', '404 page not found\n', ' It says: 404 page not found'],
+    ['as FastAPI says it', { detail: 'Not Found' }, ' It says: Not Found'],
+    [
+      'as llama.cpp says it',
+      { error: { code: 404, message: 'File Not Found', type: 'not_found_error' } },
+      ' It says: File Not Found',
+    ],
+    ['in HTML', '<html>Not Found</html>', ''],
+    ['without a word', '', ''],
+  ])('%s: the message has the URL without secrets, and asks about /v1', (_, body, said) => {
+    expect(at('https://user:hunter2@api.example.com/api/chat/completions?key=hunter2', body)).toMatchObject({
+      code: 'provider_bad_request',
+      retryable: false,
+      isWrongUrl: true,
+      message:
+        'The model provider answered with HTTP status 404 at https://api.example.com/api/chat/completions; ' +
+        `is /v1 missing in OPENAI_BASE_URL?${said}`,
+    });
+  });
+
+  test('with /v1 in the URL, the question is about all of it', () => {
+    const { message } = at('http://127.0.0.1:1/openai/v1/chat/completions', '');
+    expect(message).toContain('127.0.0.1:1/openai/v1/chat/completions; is OPENAI_BASE_URL right?');
+  });
+
+  test('a model that does not exist is not a wrong URL', () => {
+    const error = at('http://127.0.0.1:1/chat/completions', { error: { message: "model 'x' not found" } });
+    expect(error).toMatchObject({ message: "model 'x' not found", isWrongUrl: false });
   });
 });
 

@@ -25,6 +25,8 @@ const CONTEXT_OVERFLOW =
   /context[_ ](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|token count[^.]*exceeds|exceeds?[^.]*(token limit|maximum number of tokens)|reduce the length/i;
 const QUOTA_EXHAUSTED =
   /insufficient[_ ]quota|exceeded your current quota|billing_hard_limit|credit balance/i;
+/** How servers say that they have no such path, in contrast to no such model. */
+const NO_SUCH_PATH = /^((page|file|route|path) )?not found\.?$/i;
 const BAD_KEY = /api[_ ]key[_ ](not valid|invalid|expired)|invalid[_ ]api[_ ]key|incorrect api key/i;
 
 const UNREADABLE = 'The model provider sent a response that could not be read.';
@@ -39,10 +41,15 @@ export function toModelError(
   { signal, secrets = new Secrets([]) }: ErrorContext = {},
 ): ModelError {
   if (error instanceof ModelError) return error;
-  const make = (code: ModelErrorCode, message: string, retryable: boolean, retryAfterMs?: number) =>
+  const make = (
+    code: ModelErrorCode,
+    message: string,
+    retryable: boolean,
+    more: { retryAfterMs?: number | undefined; isWrongUrl?: boolean } = {},
+  ) =>
     new ModelError(code, toShownMessage(message, secrets), {
       retryable,
-      retryAfterMs,
+      ...more,
       cause: summarize(error),
     });
 
@@ -53,8 +60,14 @@ export function toModelError(
   const answer = readAnswer(error);
   if (answer) {
     const verdict = judge(answer);
-    return make(verdict.code, answer.message, verdict.retryable, verdict.retryAfterMs);
+    const { isWrongUrl = false } = answer;
+    return make(verdict.code, answer.message, verdict.retryable, {
+      retryAfterMs: verdict.retryAfterMs,
+      isWrongUrl,
+    });
   }
+  const page = readPage(error);
+  if (page !== undefined) return make('provider_unavailable', page, false, { isWrongUrl: true });
 
   const code = systemCode(error);
   if (code && TLS_CODES.test(code)) {
@@ -99,6 +112,7 @@ interface Answer {
   /** The provider's own names for the error, joined: `code`, `type`, `status`. */
   names: string;
   retryAfterMs: number | undefined;
+  isWrongUrl?: boolean;
 }
 
 function judge(answer: Answer): {
@@ -136,11 +150,16 @@ function readAnswer(error: unknown): Answer | undefined {
     if (httpStatus !== undefined && httpStatus >= 300) {
       const text = typeof error.responseBody === 'string' ? error.responseBody : '';
       const body = parseJson(text);
+      const said = messageIn(body);
+      const url = httpStatus === 404 && isNoSuchPath(said) ? endpointUrl(error) : undefined;
       return {
         status: httpStatus,
         message:
-          messageIn(body) ?? plainText(text) ?? `The model provider answered with HTTP status ${httpStatus}.`,
+          url === undefined
+            ? (said ?? unexplained(httpStatus, plainText(text)))
+            : noSuchPath(url, said ?? plainText(text)),
         names: namesIn(body),
+        isWrongUrl: url !== undefined,
         retryAfterMs: retryAfterMs(error.responseHeaders) ?? retryDelayMs(body),
       };
     }
@@ -189,6 +208,21 @@ function namesIn(body: unknown): string {
   const own = [body.code, body.type, body.status].filter((value) => typeof value === 'string');
   const inner = [body.error, body.innererror, body.data].map(namesIn).filter(Boolean);
   return [...own, ...inner].join(' ');
+}
+
+function unexplained(status: number, text: string | undefined): string {
+  const answered = `The model provider answered with HTTP status ${status}`;
+  return text === undefined ? `${answered}.` : `${answered}: ${text}`;
+}
+
+/** No such model is a message in JSON; no such path is any other text, or these words. */
+function isNoSuchPath(said: string | undefined): boolean {
+  return said === undefined || NO_SUCH_PATH.test(said.trim());
+}
+
+function noSuchPath(url: URL, text: string | undefined): string {
+  const says = text === undefined ? '' : ` It says: ${text}`;
+  return `The model provider answered with HTTP status 404 ${askAbout(url)}${says}`;
 }
 
 /** A short body that is not markup is shown unchanged. */
@@ -245,6 +279,34 @@ function systemCode(error: unknown): string | undefined {
 function at(error: unknown): string {
   const url = isRecord(error) && typeof error.url === 'string' ? URL.parse(error.url) : null;
   return url ? ` at ${url.host}` : '';
+}
+
+/** The URL of an endpoint of OPENAI_BASE_URL, as called. */
+function endpointUrl(error: object): URL | undefined {
+  const url = 'url' in error && typeof error.url === 'string' ? URL.parse(error.url) : null;
+  return url?.pathname.endsWith('/chat/completions') ? url : undefined;
+}
+
+/** Shows the URL without user and query, which may hold a secret. */
+function askAbout({ origin, pathname }: URL): string {
+  const question = /\/v\d/.test(pathname)
+    ? 'is OPENAI_BASE_URL right?'
+    : 'is /v1 missing in OPENAI_BASE_URL?';
+  return `at ${origin}${pathname}; ${question}`;
+}
+
+/** The message for a web page with a status of success, whose beginning our own reader keeps. */
+function readPage(error: unknown): string | undefined {
+  if (!isRecord(error) || !isRecord(error.responseHeaders) || !isMarkup(error.responseBody)) return undefined;
+  const url = endpointUrl(error);
+  if (url === undefined) return undefined;
+  const [type] = String(error.responseHeaders['content-type'] ?? 'a web page').split(';');
+  return `The model provider sent ${type} instead of a model's answer ${askAbout(url)}`;
+}
+
+/** By its first character: neither a stream nor JSON begins so. */
+export function isMarkup(text: unknown): boolean {
+  return typeof text === 'string' && text.trimStart().startsWith('<');
 }
 
 /** Both the SDK and our own reader keep the status of the response that they were reading. */

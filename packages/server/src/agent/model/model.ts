@@ -73,15 +73,23 @@ export class ModelError extends Error {
   readonly retryable: boolean;
   /** How long the provider asked to wait before a retry. */
   readonly retryAfterMs: number | undefined;
+  /** The URL that was called does not seem to be that of an API; the operator has to look at it. */
+  readonly isWrongUrl: boolean;
 
   constructor(
     code: ModelErrorCode,
     message: string,
-    options: { retryable: boolean; retryAfterMs?: number | undefined; cause?: unknown },
+    options: {
+      retryable: boolean;
+      retryAfterMs?: number | undefined;
+      isWrongUrl?: boolean | undefined;
+      cause?: unknown;
+    },
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
+    this.isWrongUrl = options.isWrongUrl ?? false;
   }
 }

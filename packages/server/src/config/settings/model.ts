@@ -13,7 +13,8 @@ export const modelSettings = {
     key: 'model',
     kind: string(),
     default: undefined,
-    defaultText: 'a model of the provider whose key is set, else the built-in demo model',
+    defaultText:
+      'with a base URL the name `default`, which only servers of a single model take; else a model of the provider whose key is set, else the built-in demo model',
     group: 'Model',
     about: '`openai/…`, `anthropic/…`, `google/…` or `demo`; with a base URL, the name of a model there',
   }),

@@ -46,7 +46,8 @@ export async function checkModel(config: Config): Promise<Finding> {
     await ask(model);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    return { status: 'failed', detail: `${model.name}: ${error.message}`, fix: FIXES[error.code] };
+    const fix = FIXES[error.isWrongUrl ? 'provider_error' : error.code];
+    return { status: 'failed', detail: `${model.name}: ${error.message}`, fix };
   }
   return {
     status: 'ok',
