@@ -357,6 +357,36 @@ describe('beside another server', () => {
   });
 });
 
+it('owners are served in turns, whatever the planner knows about the tables', async () => {
+  const url = await postgres.createDatabase();
+  const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+  try {
+    await other.connect();
+    await finishedRun(journal, { owner: 'a' });
+    // With one row in the table it would join it in another order.
+    await other.query('ANALYZE owners');
+    for (const owner of ['a', 'b', 'a', 'b', 'a', 'b', 'a', 'b', 'a', 'b', 'a', 'b']) {
+      await createRun(journal, { owner });
+    }
+    const served: string[] = [];
+    for (let claims = 0; claims < 4; claims++) {
+      const claimed = await journal.claim('worker', LEASE_MS, 3);
+      served.push(claimed.map(({ run }) => run.owner).join(''));
+      for (const claim of claimed) await journal.append(claim, [completed()]);
+    }
+    expect(served).toEqual(['bab', 'aba', 'bab', 'aba']);
+    const turns = await other.query('SELECT owner, turn FROM owners ORDER BY turn');
+    // Every claim takes one number for each of its owners.
+    expect(turns.rows).toEqual([
+      { owner: 'b', turn: '8' },
+      { owner: 'a', turn: '9' },
+    ]);
+  } finally {
+    await other.end();
+    await journal.close();
+  }
+});
+
 it('a claim of one webhook message leases one, whatever the planner knows about the tables', async () => {
   const url = await postgres.createDatabase();
   const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
