@@ -63,10 +63,16 @@ export async function createRuns(
   }
   made.flush(tx);
   if (owners.size > 0) {
+    // Only those that are not there: a claim of another server may hold the row of an owner, and an insert would wait for it.
     // In the same order on all servers, so that no two of them wait for each other.
-    tx.send('INSERT INTO owners (owner, turn) SELECT unnest ($1::text[]), 0 ON CONFLICT DO NOTHING', [
-      [...owners].sort(),
-    ]);
+    tx.send(
+      `INSERT INTO owners (owner, turn)
+       SELECT owner, 0 FROM unnest ($1::text[]) AS o (owner)
+        WHERE NOT EXISTS (SELECT FROM owners w WHERE w.owner = o.owner)
+        ORDER BY owner
+           ON CONFLICT DO NOTHING`,
+      [[...owners]],
+    );
   }
   return answers;
 }

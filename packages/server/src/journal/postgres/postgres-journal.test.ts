@@ -164,6 +164,22 @@ describe('beside another server', () => {
     }
   });
 
+  it('a run is created while a claim holds the row of its owner', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      await createRun(journal, { owner: 'a' });
+      await other.query("BEGIN; UPDATE owners SET turn = turn + 1 WHERE owner = 'a'");
+      const runId = await createRun(journal, { owner: 'a' });
+      await other.query('ROLLBACK');
+      expect(await journal.getRun(runId)).toMatchObject({ runId });
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
   it('claims of several servers lock the owners in one order, whoever was served last', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
