@@ -134,8 +134,8 @@ describe('request', () => {
     const steps = [
       [read],
       [{ ...read }],
-      [{ ...read, description: 'Reads a file' }],
       [{ ...read, strict: true as const }],
+      [{ ...read, description: 'Reads a file' }],
       [{ ...read, parameters: { ...parameters, required: ['path'] } }],
       [read, { ...read, name: 'write' }],
       [read],

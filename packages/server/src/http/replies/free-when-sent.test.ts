@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,8 +17,12 @@ const chunksOf = (count: number): Buffer[] =>
   });
 
 /** Replies with the chunks; resolves with the reply at the client, before anything of it is read. */
-async function reply(chunks: readonly Buffer[]): Promise<AsyncDisposable & { answer: IncomingMessage }> {
+async function reply(
+  chunks: Iterable<Buffer>,
+  headers: Record<string, number> = {},
+): Promise<AsyncDisposable & { answer: IncomingMessage }> {
   const server = createServer((_request, response: ServerResponse) => {
+    response.writeHead(200, headers);
     freeWhenSent(response);
     Readable.from(chunks, { objectMode: false }).pipe(response);
   });
@@ -60,10 +64,35 @@ test('what a reader has not taken yet keeps its memory', async () => {
   expect((await buffer(sent.answer)).equals(expected)).toBe(true);
 });
 
+test('every byte of small chunks arrives at a slow reader, also where the memory of earlier ones is used again', async () => {
+  const expected = randomBytes(8 * 1024 * 1024);
+  function* copies(): Generator<Buffer> {
+    for (let at = 0; at < expected.length; ) {
+      const part = expected.subarray(at, at + randomInt(4 * 1024, 16 * 1024));
+      const chunk = Buffer.allocUnsafeSlow(part.length);
+      part.copy(chunk);
+      at += part.length;
+      yield chunk;
+    }
+  }
+  // With a length there is nothing between the chunks: the unsent bytes are exactly those of the last chunks.
+  await using sent = await reply(copies(), { 'content-length': expected.length });
+  let at = 0;
+  for await (const part of sent.answer) {
+    expect(expected.subarray(at, at + part.length).equals(part)).toBe(true);
+    at += part.length;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(at).toBe(expected.length);
+});
+
 test('a chunk that is a part of a larger buffer stays', async () => {
-  const [whole] = chunksOf(1);
+  const [whole, ...others] = chunksOf(40);
   const parts = [whole!.subarray(0, 100_000), whole!.subarray(100_000)];
-  await using sent = await reply(parts);
-  expect((await buffer(sent.answer)).equals(whole!)).toBe(true);
+  const expected = Buffer.concat([whole!, ...others]);
+  await using sent = await reply([...parts, ...others]);
+  expect((await buffer(sent.answer)).equals(expected)).toBe(true);
+  // So the parts were sent, too.
+  expect(freed(others)).toBeGreaterThan(0);
   expect(parts.map(({ length }) => length)).toEqual([100_000, CHUNK_BYTES - 100_000]);
 });

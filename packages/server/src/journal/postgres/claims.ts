@@ -165,14 +165,15 @@ async function lockNew(tx: Transaction, limit: number, found: readonly Waiting[]
     waiting = await findNew(tx, limit - taken.length, [...taken.map(({ n }) => n), ...passedOver]);
   }
   if (taken.length > 0) {
-    // It gives turns in the order of the choice, so that the owner served last comes last the next time. It locks the rows in the
-    // order of names, the same on all servers, so that no two of them wait for each other.
+    // It gives turns in the order of the choice, so that the owner served last comes last the next time; materialized, because
+    // under some plans a join would evaluate them again for every owner. It locks the rows in the order of names, the same on
+    // all servers, so that no two of them wait for each other.
     tx.send(
       `WITH locked AS MATERIALIZED (
-         SELECT owner FROM owners WHERE owner = ANY ($1::text[]) ORDER BY owner FOR UPDATE)
+         SELECT owner FROM owners WHERE owner = ANY ($1::text[]) ORDER BY owner FOR UPDATE),
+       t AS MATERIALIZED (SELECT owner, nextval('turns') AS turn FROM unnest ($1::text[]) AS u (owner))
        UPDATE owners o SET turn = t.turn
-         FROM locked JOIN (SELECT owner, nextval('turns') AS turn FROM unnest ($1::text[]) WITH ORDINALITY AS u (owner, place)) t
-           USING (owner)
+         FROM locked JOIN t USING (owner)
         WHERE o.owner = locked.owner`,
       [lastTurns(taken)],
     );

@@ -10,12 +10,12 @@ import { addReferences, lockBlobs } from './contents.ts';
 import type { Transaction } from './database.ts';
 import type { Answer } from './group-commit.ts';
 import { TakenKeys } from './idempotency-keys.ts';
-import { admitsRun, beginJob } from './jobs.ts';
+import { AdmittingJobs } from './jobs.ts';
 import { NewRuns } from './new-runs.ts';
 import { subscribe } from './outbox.ts';
 import type { QueueCount } from './queue-count.ts';
 import { addResponse, sessionOf } from './responses.ts';
-import { forkSessionForRun, useSession } from './sessions.ts';
+import { forkSessionForRun } from './sessions.ts';
 
 export interface Create {
   run: NewRun;
@@ -30,6 +30,10 @@ export async function createRuns(
   const keys = await TakenKeys.take(
     tx,
     group.map(({ run }) => run),
+  );
+  const jobs = await AdmittingJobs.lock(
+    tx,
+    group.flatMap(({ run }) => run.job ?? []),
   );
   const made = new NewRuns();
   const created = new Set<string>();
@@ -46,7 +50,7 @@ export async function createRuns(
     }
     try {
       const excess = await queue.excess(tx, run.owner, limits, () => made.flush(tx));
-      const outcome = await create(tx, made, run, excess);
+      const outcome = await create(tx, jobs, made, run, excess);
       if (outcome.kind === 'created') {
         created.add(run.runId);
         owners.add(run.owner);
@@ -63,16 +67,28 @@ export async function createRuns(
   }
   made.flush(tx);
   if (owners.size > 0) {
+    // Only those that are not there: a claim of another server may hold the row of an owner, and an insert would wait for it.
     // In the same order on all servers, so that no two of them wait for each other.
-    tx.send('INSERT INTO owners (owner, turn) SELECT unnest ($1::text[]), 0 ON CONFLICT DO NOTHING', [
-      [...owners].sort(),
-    ]);
+    tx.send(
+      `INSERT INTO owners (owner, turn)
+       SELECT owner, 0 FROM unnest ($1::text[]) AS o (owner)
+        WHERE NOT EXISTS (SELECT FROM owners w WHERE w.owner = o.owner)
+        ORDER BY owner
+           ON CONFLICT DO NOTHING`,
+      [[...owners]],
+    );
   }
   return answers;
 }
 
-async function create(tx: Transaction, made: NewRuns, run: NewRun, excess: number): Promise<CreateOutcome> {
-  if (run.job !== undefined && !(await admitsRun(tx, run.job))) return { kind: 'job_changed' };
+async function create(
+  tx: Transaction,
+  jobs: AdmittingJobs,
+  made: NewRuns,
+  run: NewRun,
+  excess: number,
+): Promise<CreateOutcome> {
+  if (run.job !== undefined && !jobs.admit(run.job)) return { kind: 'job_changed' };
   if (excess > 0) return { kind: 'queue_full', excess };
   const { blobs = [] } = run;
   await lockBlobs(tx, blobs);
@@ -82,8 +98,7 @@ async function create(tx: Transaction, made: NewRuns, run: NewRun, excess: numbe
   await forkSessionForRun(tx, run);
   addReferences(tx, runHolder(run.runId), blobs);
   made.add(run, sessionId);
-  if (run.job !== undefined) beginJob(tx, run.job, run.runId);
-  if (run.request.session_named) useSession(tx, run.owner, sessionId, run.runId);
+  if (run.job !== undefined) jobs.begin(tx, run.job, run.runId);
   subscribe(tx, run.runId, run.webhook);
   if (run.response !== undefined) {
     // A stored response is not pushed out while its run is unfinished.

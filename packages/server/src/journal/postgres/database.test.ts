@@ -290,6 +290,25 @@ it('an error of the work itself undoes the transaction and reaches the caller', 
   expect(await marks()).toEqual([]);
 });
 
+it('work of which one part failed can do nothing more', async () => {
+  let rest: Promise<unknown>[] = [];
+  const over = Promise.withResolvers<void>();
+  const failing = database.transaction(PATIENT, async (tx) => {
+    rest = [
+      over.promise.then(() => tx.rows("INSERT INTO marks (name) VALUES ('a') RETURNING name")),
+      over.promise.then(() => tx.send("INSERT INTO marks (name) VALUES ('b')")),
+    ];
+    await Promise.all([...rest, Promise.reject(new RangeError('no'))]);
+  });
+  await expect(failing).rejects.toThrow(RangeError);
+  over.resolve();
+  const refused = { status: 'rejected', reason: { message: expect.stringContaining('transaction') } };
+  expect(await Promise.allSettled(rest)).toMatchObject([refused, refused]);
+  // It uses the same connection, so it comes after the others.
+  await mark('c');
+  expect(await marks()).toEqual(['c']);
+});
+
 it('a table that a newer server alters meanwhile is read and written as before', async () => {
   await mark('a');
   const read = () => database.rows(PATIENT, 'SELECT * FROM marks WHERE name = $1', ['a']);

@@ -198,7 +198,7 @@ export class Database {
         );
         const [begun, rows] = await Promise.all(opening);
         const tx = new OpenTransaction(client, answerMs, this.#now?.() ?? begun.now);
-        const result = await work(tx, rows);
+        const result = await work(tx, rows).finally(() => tx.end());
         setDoubt({ ...begun, result });
         await tx.commit();
         return result;
@@ -334,6 +334,7 @@ class OpenTransaction implements Transaction {
   readonly #answerMs: number;
   readonly #sent: Promise<unknown>[] = [];
   #failure: unknown;
+  #over = false;
 
   constructor(client: pg.PoolClient, answerMs: number, now: number) {
     this.#client = client;
@@ -342,6 +343,7 @@ class OpenTransaction implements Transaction {
   }
 
   async rows<T extends object>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    this.#expectOpen();
     try {
       return await this.#ask<T>(sql, values);
     } catch {
@@ -351,10 +353,19 @@ class OpenTransaction implements Transaction {
   }
 
   send(sql: string, values: readonly unknown[] = []): void {
+    this.#expectOpen();
     const answer = this.#ask(sql, values);
     // Its failure is checked by the next statement, at the latest by `commit`.
     answer.catch(() => {});
     this.#sent.push(answer);
+  }
+
+  /**
+   * The work has ended. If one part of it failed, others may still be waiting for answers: a statement that they send
+   * then would be outside of the transaction, on a connection that somebody else may have by now.
+   */
+  end(): void {
+    this.#over = true;
   }
 
   /**
@@ -367,6 +378,10 @@ class OpenTransaction implements Transaction {
     await Promise.all(this.#sent);
     const { command } = await committed;
     if (command !== 'COMMIT') throw this.#failure ?? new Error(`The commit was answered with ${command}`);
+  }
+
+  #expectOpen(): void {
+    if (this.#over) throw new Error('Expected a statement before the end of its transaction; it came after');
   }
 
   async #ask<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {

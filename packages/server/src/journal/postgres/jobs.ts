@@ -8,24 +8,46 @@ import type { RunState } from '../run-state.ts';
 import type { Announcements } from './announcements.ts';
 import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 
-/** Whether a run may be created for the job as it was read; locks the job if so. */
-export async function admitsRun(tx: Transaction, { jobId, version }: JobFiring): Promise<boolean> {
-  const rows = await tx.rows(
-    `SELECT 1 FROM jobs WHERE job_id = $1 AND version = $2 AND (last_run_id IS NULL OR last_status IS NOT NULL)
-        FOR UPDATE`,
-    [jobId, version],
-  );
-  return rows.length > 0;
+/** Which jobs of a group of new runs admit one: as they were read, and without an unfinished run. They are locked. */
+export class AdmittingJobs {
+  readonly #names: Set<string>;
+
+  /** In the same order on all servers, so that no two of them wait for each other. */
+  static async lock(tx: Transaction, firings: readonly JobFiring[]): Promise<AdmittingJobs> {
+    if (firings.length === 0) return new AdmittingJobs([]);
+    return new AdmittingJobs(
+      await tx.rows<Pick<JobRow, 'job_id' | 'version'>>(
+        `SELECT job_id, version FROM jobs
+          WHERE job_id = ANY ($1::text[]) AND (last_run_id IS NULL OR last_status IS NOT NULL)
+          ORDER BY job_id FOR UPDATE`,
+        [firings.map(({ jobId }) => jobId)],
+      ),
+    );
+  }
+
+  private constructor(rows: readonly Pick<JobRow, 'job_id' | 'version'>[]) {
+    this.#names = new Set(rows.map((row) => nameOf({ jobId: row.job_id, version: row.version })));
+  }
+
+  admit(firing: JobFiring): boolean {
+    return this.#names.has(nameOf(firing));
+  }
+
+  /** The run was created; the job admits no other. */
+  begin(tx: Transaction, firing: JobFiring, runId: string): void {
+    const { jobId, nextRunAt } = firing;
+    this.#names.delete(nameOf(firing));
+    tx.send(
+      `UPDATE jobs SET version = version + 1, last_run_id = $2, last_run_at = $3, last_status = NULL, last_error = NULL,
+                       next_run_at = CASE WHEN $4 THEN $5 ELSE next_run_at END
+        WHERE job_id = $1`,
+      [jobId, runId, tx.now, nextRunAt !== undefined, nextRunAt ?? null],
+    );
+  }
 }
 
-/** The run was created. */
-export function beginJob(tx: Transaction, { jobId, nextRunAt }: JobFiring, runId: string): void {
-  tx.send(
-    `UPDATE jobs SET version = version + 1, last_run_id = $2, last_run_at = $3, last_status = NULL, last_error = NULL,
-                     next_run_at = CASE WHEN $4 THEN $5 ELSE next_run_at END
-      WHERE job_id = $1`,
-    [jobId, runId, tx.now, nextRunAt !== undefined, nextRunAt ?? null],
-  );
+function nameOf({ jobId, version }: JobVersion): string {
+  return `${jobId} ${version}`;
 }
 
 /** Runs have ended, whether or not they belong to jobs. */

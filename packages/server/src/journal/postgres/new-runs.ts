@@ -1,10 +1,12 @@
 /**
- * New runs, collected during a transaction and written together: one statement for all of them and their first records.
- * Whatever looks at the table of runs later in the transaction has to find them, so it calls `flush` before.
+ * New runs, collected during a transaction and written together: one statement for their named sessions, and one for all
+ * of them and their first records. Whatever looks at these tables later in the transaction has to find them, so it calls
+ * `flush` before.
  */
 import type { NewRun } from '../journal.ts';
 import { foldRecord, INITIAL_STATE } from '../run-state.ts';
 import type { Transaction } from './database.ts';
+import { useSessions } from './sessions.ts';
 
 interface NewRow {
   run: NewRun;
@@ -31,6 +33,12 @@ export class NewRuns {
         seq: null,
         at: tx.now,
       }),
+    );
+    useSessions(
+      tx,
+      rows
+        .filter(({ run }) => run.request.session_named)
+        .map(({ run: { owner, runId }, sessionId }) => ({ owner, sessionId, runId })),
     );
     // In the order in which they came: a run's number is its place in lists and in the queue.
     tx.send(

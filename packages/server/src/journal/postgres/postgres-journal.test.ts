@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ChangePlace } from '../changes.ts';
 import { describeJournalContract, type OpenJournal } from '../journal.contract.ts';
 import type { RunRow } from '../rows.ts';
+import type { Turn } from '../sessions.ts';
 import {
   approvalRequest,
   claimedRun,
@@ -164,6 +165,22 @@ describe('beside another server', () => {
     }
   });
 
+  it('a run is created while a claim holds the row of its owner', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    try {
+      await other.connect();
+      await createRun(journal, { owner: 'a' });
+      await other.query("BEGIN; UPDATE owners SET turn = turn + 1 WHERE owner = 'a'");
+      const runId = await createRun(journal, { owner: 'a' });
+      await other.query('ROLLBACK');
+      expect(await journal.getRun(runId)).toMatchObject({ runId });
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
   it('claims of several servers lock the owners in one order, whoever was served last', async () => {
     const url = await postgres.createDatabase();
     const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
@@ -179,6 +196,98 @@ describe('beside another server', () => {
       // If the claim held this one already, each would wait for the other.
       await other.query("UPDATE owners SET turn = turn WHERE owner = 'b'; COMMIT");
       expect(await claims).toHaveLength(3);
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
+  /**
+   * The other transaction holds `a` while the work asks for `b` and `a`, and then takes `b`. If the work held that already,
+   * each would wait for the other, and the other is the first to notice.
+   */
+  async function crossed<T>(
+    other: pg.Client,
+    hold: (name: 'a' | 'b') => Promise<unknown>,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    await other.query("SET deadlock_timeout = '10ms'; BEGIN");
+    await hold('a');
+    const done = work();
+    await expect
+      .poll(async () => (await other.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount)
+      .toBe(1);
+    await hold('b');
+    await other.query('COMMIT');
+    return done;
+  }
+
+  it('new runs of several servers use the sessions in one order', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    const use = (session: string) =>
+      other.query(
+        `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns,
+                               tool_calls, input_tokens, output_tokens)
+         VALUES ('ada', $1, 0, 0, nextval('session_places'), 0, 0, 0, 0, 0, 0)
+             ON CONFLICT (owner, session_id) DO UPDATE SET place = excluded.place`,
+        [session],
+      );
+    const create = () => Promise.all(['b', 'a', 'b'].map((sessionId) => createRun(journal, { sessionId })));
+    try {
+      await other.connect();
+      // First the sessions are new, and then they exist.
+      for (let times = 0; times < 2; times++) {
+        const [, ofA, ofB] = await crossed(other, use, create);
+        const { sessions } = await journal.sessions.list({ owner: 'ada', limit: 10 });
+        expect(sessions).toMatchObject([
+          { sessionId: 'b', lastRunId: ofB },
+          { sessionId: 'a', lastRunId: ofA },
+        ]);
+      }
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
+  it('turns of several servers are added to the sessions in one order', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    const change = (session: string) =>
+      other.query('UPDATE sessions SET title = $1 WHERE session_id = $1', [session]);
+    const turn: Turn = { messages: [{ role: 'user', content: 'hi' }], replaces: false };
+    try {
+      await other.connect();
+      for (const sessionId of ['b', 'a']) await createRun(journal, { sessionId });
+      const claims = await journal.claim('worker', LEASE_MS, 2);
+      await crossed(other, change, () =>
+        Promise.all(claims.map((claim) => journal.append(claim, [completed()], { turn }))),
+      );
+      for (const session of ['b', 'a']) {
+        expect(await journal.sessions.get('ada', session)).toMatchObject({ title: session, turns: 1 });
+      }
+    } finally {
+      await other.end();
+      await journal.close();
+    }
+  });
+
+  it('new runs of several servers lock their jobs in one order', async () => {
+    const url = await postgres.createDatabase();
+    const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+    const hold = (jobId: string) => other.query('SELECT FROM jobs WHERE job_id = $1 FOR UPDATE', [jobId]);
+    try {
+      await other.connect();
+      const firing = async (jobId: string) => ({
+        jobId,
+        version: (await journal.jobs.create(newJob({ jobId }), 2))!.version,
+      });
+      const [b, a] = [await firing('b'), await firing('a')];
+      const outcomes = await crossed(other, hold, () =>
+        Promise.all([b, a, a].map((job) => journal.createRun(newRun({ job }), NO_LIMIT))),
+      );
+      expect(outcomes.map(({ kind }) => kind)).toEqual(['created', 'created', 'job_changed']);
     } finally {
       await other.end();
       await journal.close();
@@ -355,6 +464,36 @@ describe('beside another server', () => {
       await journal.close();
     }
   });
+});
+
+it('owners are served in turns, whatever the planner knows about the tables', async () => {
+  const url = await postgres.createDatabase();
+  const [journal, other] = [await PostgresJournal.open({ url }), new pg.Client(url)];
+  try {
+    await other.connect();
+    await finishedRun(journal, { owner: 'a' });
+    // With one row in the table it would join it in another order.
+    await other.query('ANALYZE owners');
+    for (const owner of ['a', 'b', 'a', 'b', 'a', 'b', 'a', 'b', 'a', 'b', 'a', 'b']) {
+      await createRun(journal, { owner });
+    }
+    const served: string[] = [];
+    for (let claims = 0; claims < 4; claims++) {
+      const claimed = await journal.claim('worker', LEASE_MS, 3);
+      served.push(claimed.map(({ run }) => run.owner).join(''));
+      for (const claim of claimed) await journal.append(claim, [completed()]);
+    }
+    expect(served).toEqual(['bab', 'aba', 'bab', 'aba']);
+    const turns = await other.query('SELECT owner, turn FROM owners ORDER BY turn');
+    // Every claim takes one number for each of its owners.
+    expect(turns.rows).toEqual([
+      { owner: 'b', turn: '8' },
+      { owner: 'a', turn: '9' },
+    ]);
+  } finally {
+    await other.end();
+    await journal.close();
+  }
 });
 
 it('a claim of one webhook message leases one, whatever the planner knows about the tables', async () => {

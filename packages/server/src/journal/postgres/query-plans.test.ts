@@ -252,6 +252,11 @@ async function useSessions(journal: PostgresJournal): Promise<void> {
   const [name, fork] = [createRunId(), createRunId()];
   const runId = await create(journal, { sessionId: name });
   await finish(journal, runId);
+  const claims: Claim[] = [];
+  for (const sessionId of [createRunId(), createRunId()]) {
+    claims.push(await claim(journal, await create(journal, { sessionId })));
+  }
+  await Promise.all(claims.map((held) => finish(journal, held.runId, held)));
   await create(journal, { sessionId: createRunId(), sessionFork: { runId, upTo: 1 } });
   await sessions.get(OWNER, name);
   const { next } = await sessions.list({ owner: OWNER, limit: 3 });

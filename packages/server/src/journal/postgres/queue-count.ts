@@ -1,11 +1,12 @@
 /**
  * How many runs wait, in total and for each owner, as far as a server needs it to limit the queue.
  *
- * To count them the database reads all of them. So a count serves for a while where it leaves half of the queue free, and
- * the server adds the runs that it creates meanwhile. A count of a long queue takes longer and serves longer: what other
- * servers add meanwhile is small beside what waits already, and at least as much as that is still free. Close to the limit
- * every transaction counts. Then only runs are missing that other servers are about to add: together they can exceed the
- * limit by those.
+ * To count them the database reads all of them. So a count serves for a while where it leaves half of the queue free, or half
+ * of the owner's share, and the server adds the runs that it creates meanwhile. A count of a long queue takes longer and
+ * serves longer. What other servers add meanwhile is small beside what waits already; where half of the queue is free, it fits
+ * in. It may not fit into a share: while the queue is full, each server gives an owner up to half of its share before it counts
+ * again, so many servers together can exceed the share. Close to the limit every transaction counts. Then only runs are missing
+ * that other servers are about to add: together they can exceed the limit by those.
  */
 import type { CreateLimits } from '../journal.ts';
 import type { Transaction } from './database.ts';

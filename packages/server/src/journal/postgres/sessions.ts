@@ -37,16 +37,52 @@ import { ASKED, type Database, NOW, type Transaction } from './database.ts';
 import { headsOfDeletedSessions } from './heads.ts';
 import { leave } from './leftovers.ts';
 
-/** A run was created in the session, which exists from now on. */
-export function useSession(tx: Transaction, owner: string, sessionId: string, runId: string): void {
+/**
+ * Runs are being created in the sessions, which exist from now on. It locks the sessions in the order of their names, the
+ * same on all servers, so that no two of them wait for each other. The caller sends it before it inserts the runs, so that
+ * within a session their numbers are in the order of the commits.
+ */
+export function useSessions(
+  tx: Transaction,
+  uses: readonly { owner: string; sessionId: string; runId: string }[],
+): void {
+  if (uses.length === 0) return;
+  // Each session once, with its last run; the one used last has the highest place.
+  const last = new Map<string, (typeof uses)[number]>();
+  for (const use of uses) {
+    const name = JSON.stringify([use.owner, use.sessionId]);
+    last.delete(name);
+    last.set(name, use);
+  }
+  const asked = [...last.values()];
   tx.send(
-    `INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id,
+    `WITH asked AS MATERIALIZED (
+       SELECT owner, session_id, run_id, nextval('session_places') AS place
+         FROM unnest ($1::text[], $2::text[], $3::text[]) AS a (owner, session_id, run_id))
+     INSERT INTO sessions (owner, session_id, created_at, used_at, place, next_pos, context_from, turns, last_run_id,
                            tool_calls, input_tokens, output_tokens)
-     VALUES ($1, $2, $3, $3, nextval('session_places'), 0, 0, 0, $4, 0, 0, 0)
+     SELECT owner, session_id, $4, $4, place, 0, 0, 0, run_id, 0, 0, 0 FROM asked ORDER BY owner, session_id
      ON CONFLICT (owner, session_id) DO UPDATE
        SET used_at = excluded.used_at, place = excluded.place, last_run_id = excluded.last_run_id,
            ended_at = NULL, end_reason = NULL`,
-    [owner, sessionId, tx.now, runId],
+    [
+      asked.map(({ owner }) => owner),
+      asked.map(({ sessionId }) => sessionId),
+      asked.map(({ runId }) => runId),
+      tx.now,
+    ],
+  );
+}
+
+/** Locks the sessions of these runs in the order of `useSessions`, before the caller changes them in another order. */
+export function lockSessionsOf(
+  tx: Transaction,
+  runs: readonly { owner: string; session_id: string }[],
+): void {
+  tx.send(
+    `SELECT FROM sessions JOIN unnest ($1::text[], $2::text[]) AS r (owner, session_id) USING (owner, session_id)
+      ORDER BY owner, session_id FOR NO KEY UPDATE OF sessions`,
+    [runs.map(({ owner }) => owner), runs.map(({ session_id: id }) => id)],
   );
 }
 

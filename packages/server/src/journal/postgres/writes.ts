@@ -16,7 +16,7 @@ import type { Statement, Transaction } from './database.ts';
 import type { Answer } from './group-commit.ts';
 import { turnAdded } from './responses.ts';
 import { type Appended, lockRuns, RunBatch } from './run-batch.ts';
-import { addTurn, keepSessionFiles } from './sessions.ts';
+import { addTurn, keepSessionFiles, lockSessionsOf } from './sessions.ts';
 import { placed } from './workspaces.ts';
 
 export type Write =
@@ -44,6 +44,11 @@ export function performWrites(
 ): Answer<Appended>[] {
   const batch = new RunBatch();
   for (const row of locked) batch.add(row);
+  const changed = group.flatMap((write) =>
+    changesSession(write) ? (batch.get(write.lease.runId)?.row ?? []) : [],
+  );
+  // A single one needs no order.
+  if (changed.length > 1) lockSessionsOf(tx, changed);
   const answers = group.map((write): Answer<Appended> => {
     try {
       return { value: perform(tx, batch, write) };
@@ -53,6 +58,10 @@ export function performWrites(
   });
   batch.flush(tx);
   return answers;
+}
+
+function changesSession(write: Write): write is Write & { kind: 'append' } {
+  return write.kind === 'append' && (write.options.turn ?? write.options.sessionFiles) !== undefined;
 }
 
 function perform(tx: Transaction, batch: RunBatch, write: Write): Appended {

@@ -100,18 +100,22 @@ it('a later read never returns an older state, also while the commit is not repo
   for (const _ of counting(5)) {
     const claim = await claimedRun(journal);
     const beside = await claimedRun(journal);
+    const stopped = await createRun(journal);
     let reported = false;
     // A large commit is visible for a while before it is reported: SQLite copies it into the database file.
     const appending = Promise.all([
       journal.append(claim, [delta(), completed()]),
+      journal.post(stopped, { kind: 'stop' }),
       journal.append(beside, [delta('x'.repeat(4_000_000))]),
     ]).finally(() => {
       reported = true;
     });
     while (!reported) {
-      const { nextSeq } = stored.getRun(claim.runId)!;
-      expect((await journal.getRun(claim.runId))!.nextSeq).toBeGreaterThanOrEqual(nextSeq);
-      expect((await journal.readEvents(claim.runId, -1, 10)).length).toBeGreaterThanOrEqual(nextSeq);
+      for (const runId of [claim.runId, stopped]) {
+        const { nextSeq } = stored.getRun(runId)!;
+        expect((await journal.getRun(runId))!.nextSeq).toBeGreaterThanOrEqual(nextSeq);
+        expect((await journal.readEvents(runId, -1, 10)).length).toBeGreaterThanOrEqual(nextSeq);
+      }
       await new Promise((resolve) => setImmediate(resolve));
     }
     await appending;
