@@ -49,7 +49,7 @@ export const PROBE: Patience = { waitMs: 1_000 };
 /** Somebody follows a stream, and would rather hear nothing for a while than start again. */
 export const WATCHING: Patience = { waitMs: 60_000 };
 /** A change of all tables, by us or by another server that we wait for. A database that starts beside us needs some time, too. */
-export const MIGRATION: Patience = { waitMs: 15_000, answerMs: ANSWER_MAX_MS };
+export const MIGRATION: Patience = { waitMs: 10_000, answerMs: ANSWER_MAX_MS };
 /** The work on a run waits for the database for as long as it takes; its lease decides whether it may continue. */
 export const WORK: Patience = { waitMs: Number.POSITIVE_INFINITY };
 
