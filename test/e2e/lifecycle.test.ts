@@ -280,8 +280,9 @@ describe('starting', () => {
     const dir = temporaryDirectory();
     writeFileSync(join(dir, 'file'), '');
     // Permissions do not stop root, which the tests may run as; a file in the way stops everybody.
-    const dataDir = join(dir, 'file', 'data');
-    await expect(HostedServer.start({ dataDir })).rejects.toThrow(dataDir);
+    const inTheWay = join(dir, 'file');
+    const dataDir = join(inTheWay, 'data');
+    await expect(HostedServer.start({ dataDir })).rejects.toThrow(`${inTheWay} is not a directory`);
   });
 
   test('with a file that is not a database fails loudly', async () => {

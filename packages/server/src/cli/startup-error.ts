@@ -27,7 +27,9 @@ export function explain(error: NodeJS.ErrnoException, config: Config): string {
   }
   if (code === 'ENOSPC') return `the disk of ${path ?? config.dataDir} is full (ENOSPC)`;
   if (code !== undefined && path !== undefined && /^E[A-Z]+$/.test(code)) {
-    return `${path} cannot be used (${code}); the data directory is ${config.dataDir}: make it writable for this user, or choose another with --data-dir`;
+    // No rights make a directory of a file.
+    const remedy = code === 'ENOTDIR' ? 'choose' : 'make it writable for this user, or choose';
+    return `${path} cannot be used (${code}); the data directory is ${config.dataDir}: ${remedy} another with --data-dir`;
   }
   if (code === 'ERR_SQLITE_ERROR') {
     return `the database ${describeDatabase(config.database)} cannot be used: ${firstLine(error)}`;
