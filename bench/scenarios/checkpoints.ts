@@ -46,7 +46,13 @@ export async function checkpoints(stage: Stage): Promise<Row[]> {
   opened.defer(() => journal.close());
   const { blobs } = journal;
   const made = (runId: string, last?: Checkpoint) =>
-    new CheckpointMaker(runId, last, { backend, blobs, limits: LIMITS, log, report: noReport });
+    new CheckpointMaker(runId, last, {
+      workspaces: backend.workspaces,
+      blobs,
+      limits: LIMITS,
+      log,
+      report: noReport,
+    });
   const workspace = async (runId: string): Promise<string> => {
     await backend.release(await backend.acquire(runId));
     return join(workspacesDir, `t-${runId}`);

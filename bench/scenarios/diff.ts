@@ -59,7 +59,7 @@ async function prepareRun(dataDir: string, before: string): Promise<{ runId: str
   await backend.release(await backend.acquire(runId));
   const after = join(workspacesDir, `t-${runId}`);
   const maker = new CheckpointMaker(runId, undefined, {
-    backend,
+    workspaces: backend.workspaces,
     blobs: prepared.journal.blobs,
     limits: { maxBytes: 1e12, maxFileBytes: 1e12, ignore: [] },
     log,

@@ -11,14 +11,10 @@
  *   that no process of it is alive either.
  * - Nothing of the server reaches a command: it has a clean environment and, with isolation, sees only its own
  *   workspace.
- * - The holder of a slot can read files of its workspace (`readArtifact` and similar, limited in size and time). Files
- *   can also be read by trajectory, without a slot (`openWorkspace`, streamed). artifacts.ts says what holds for both.
- *   They fail with a `SandboxError`.
- * - Files can be written by trajectory (`openWriter`), with or without a slot; writing.ts says what holds.
- * - A capture says what changed in a workspace; captures.ts says what it holds. A snapshot can carry a workspace to another
- *   machine; snapshots.ts says what it holds.
+ * - The holder of a slot can read files of its workspace (`readArtifact` and similar, limited in size and time). They fail with
+ *   a `SandboxError`. Everything else that concerns files goes by trajectory, without a slot: `workspaces`, whose contract is
+ *   trajectory-workspaces.ts.
  */
-import type { Readable } from 'node:stream';
 import type {
   ArchiveArtifactsOptions,
   ArtifactArchive,
@@ -26,18 +22,9 @@ import type {
   ArtifactListing,
   ListArtifactsOptions,
   ReadArtifactOptions,
-  WorkspaceReader,
 } from './artifacts.ts';
-import type {
-  CapturedFile,
-  CapturedPath,
-  CaptureOptions,
-  ReadFilesOptions,
-  WorkspaceCapture,
-} from './captures.ts';
 import type { LimitStatus } from './limits.ts';
-import type { RestoredWorkspace, RestoreOptions, SnapshotOptions } from './snapshots.ts';
-import type { OpenWriterOptions, WorkspaceWriter } from './writing.ts';
+import type { TrajectoryWorkspaces } from './trajectory-workspaces.ts';
 
 /**
  * available ─acquire→ acquired ─execute→ executing ─done→ acquired ─release→ releasing ─clean→ available
@@ -203,53 +190,10 @@ export interface ToolBackend {
   /** Gives the slot back. The workspace stays for a later acquire of its trajectory unless it is reset. */
   release(slot: Slot, options?: { resetWorkspace?: boolean }): Promise<void>;
   executeBatch(requests: readonly ExecutionRequest[], options?: ExecuteOptions): Promise<ExecutionResult[]>;
-  /** Deletes the workspace of a trajectory that no slot holds; does nothing if there is none. */
-  discard(trajectoryId: string): Promise<void>;
-  /**
-   * Makes a directory of the operator the workspace of a trajectory that no slot holds, in place of what it had. Calls change the
-   * directory itself; discarding, resetting, restoring and purging leave it alone. Absent if the backend cannot do that.
-   */
-  mountDirectory?(trajectoryId: string, dir: string): Promise<void>;
-  /** The trajectories whose workspace is this directory, as far as their names tell. */
-  mountedAt?(dir: string): Promise<string[]>;
   readArtifact(slot: Slot, path: string, options?: ReadArtifactOptions): Promise<ArtifactContent>;
   listArtifacts(slot: Slot, path?: string, options?: ListArtifactsOptions): Promise<ArtifactListing>;
   archiveArtifacts(slot: Slot, path?: string, options?: ArchiveArtifactsOptions): Promise<ArtifactArchive>;
-  /**
-   * The workspace of a trajectory, from its first acquire until it is discarded or reset; undefined if there is none.
-   */
-  openWorkspace(trajectoryId: string): Promise<WorkspaceReader | undefined>;
-  /**
-   * Whether the files of a workspace are older than its last calls. That is so after a container was lost with the files, or
-   * after its server ended without saving them, and until somebody acquires, restores or discards the workspace. Meanwhile the
-   * backend does not capture it.
-   */
-  isReverted(trajectoryId: string): Promise<boolean>;
-  /** For writing into the workspace of a trajectory; undefined if there is none and none is to be created. */
-  openWriter(trajectoryId: string, options?: OpenWriterOptions): Promise<WorkspaceWriter | undefined>;
-  /** The content of a trajectory's workspace, or its changes; undefined if there is none. */
-  captureWorkspace(trajectoryId: string, options?: CaptureOptions): Promise<WorkspaceCapture | undefined>;
-  /**
-   * The content of files, in the order of the paths. Paths at which there is no readable file any more are left out, all of
-   * them if there is no workspace.
-   */
-  readFiles(
-    trajectoryId: string,
-    paths: readonly CapturedPath[],
-    options?: ReadFilesOptions,
-  ): AsyncIterable<CapturedFile>;
-  /** The workspace of a trajectory as a stream of bytes; undefined if there is none. */
-  snapshotWorkspace(trajectoryId: string, options?: SnapshotOptions): Promise<Readable | undefined>;
-  /** Creates the workspace of a trajectory that no slot holds from a snapshot, replacing what it had. */
-  restoreWorkspace(
-    trajectoryId: string,
-    snapshot: AsyncIterable<Uint8Array>,
-    options?: RestoreOptions,
-  ): Promise<RestoredWorkspace>;
-  /**
-   * The trajectories that have a workspace, or have lost it with a container, in no order: `discard` finds something to delete for
-   * each of them. Those whose ids cannot be read from a name are left out.
-   */
-  listWorkspaces(): Promise<string[]>;
   stats(): BackendStats;
+  /** The same workspaces by trajectory, with or without a slot. */
+  readonly workspaces: TrajectoryWorkspaces;
 }

@@ -11,6 +11,7 @@ export {
 } from './executor/tool-executor.ts';
 export type * from './limits.ts';
 export type * from './snapshots.ts';
+export type * from './trajectory-workspaces.ts';
 export { archiveTree, type OpenTree, tarGz } from './workspace/artifacts/archive.ts';
 export type { TreeEntry } from './workspace/artifacts/archive-entry.ts';
 export { requestedPath } from './workspace/artifacts/requested-path.ts';

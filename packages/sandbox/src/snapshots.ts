@@ -7,7 +7,7 @@
  *   device, unreadable files) are counted.
  * - It can be taken with or without a slot. While nothing runs in the slot it shows the workspace at one moment; if a
  *   process changes files meanwhile, it may hold the older state of one file beside the newer state of another. A
- *   stream that ended normally is complete, compressed or not; `restoreWorkspace` refuses a snapshot that was cut off or damaged.
+ *   stream that ended normally is complete, compressed or not; `restore` refuses a snapshot that was cut off or damaged.
  * - A restored workspace exists as a whole or not at all, whenever the process ends. Nothing is written outside it,
  *   whatever the snapshot holds: links are created and never followed.
  */

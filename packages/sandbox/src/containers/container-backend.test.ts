@@ -126,11 +126,11 @@ describe('a workspace in a container', () => {
       const run = randomUUID();
       const slot = older === 'with' ? await unsaved(fixture, run) : await backend.acquire(run);
       if (older === 'without') await bash(slot, 'echo new > note');
-      const checkpoint = await buffer((await backend.snapshotWorkspace(run))!);
+      const checkpoint = await buffer((await backend.workspaces.snapshot(run))!);
       await bash(slot, 'truncate -s 50M large');
-      expect(await backend.isReverted(run)).toBe(false);
-      expect(await backend.captureWorkspace(run)).toMatchObject({ entries: 2 });
-      const reading = backend.readFiles(run, [{ path: 'large' }, { path: 'note' }]);
+      expect(await backend.workspaces.isReverted(run)).toBe(false);
+      expect(await backend.workspaces.capture(run)).toMatchObject({ entries: 2 });
+      const reading = backend.workspaces.readFiles(run, [{ path: 'large' }, { path: 'note' }]);
       const first = await reading.next();
       assert(!first.done);
 
@@ -140,31 +140,31 @@ describe('a workspace in a container', () => {
         await reading.next();
       };
       await expect(rest()).rejects.toMatchObject({ code: 'artifact_changed' });
-      await expect.poll(() => backend.isReverted(run)).toBe(true);
+      await expect.poll(() => backend.workspaces.isReverted(run)).toBe(true);
       const reverted = { code: 'workspace_reverted' };
-      const read = () => backend.readFiles(run, [{ path: 'note' }]).next();
+      const read = () => backend.workspaces.readFiles(run, [{ path: 'note' }]).next();
       await expect(read()).rejects.toMatchObject(reverted);
-      await expect(backend.captureWorkspace(run)).rejects.toMatchObject(reverted);
+      await expect(backend.workspaces.capture(run)).rejects.toMatchObject(reverted);
       await backend.release(slot);
       await expect(read()).rejects.toMatchObject(reverted);
-      await expect(backend.captureWorkspace(run)).rejects.toMatchObject(reverted);
+      await expect(backend.workspaces.capture(run)).rejects.toMatchObject(reverted);
       const write = async () => {
-        const writer = await backend.openWriter(run, { create: true });
+        const writer = await backend.workspaces.openWriter(run, { create: true });
         return writer?.write('sent', Readable.from([Buffer.from('sent')]));
       };
       await expect(write()).rejects.toMatchObject(reverted);
-      expect(await backend.isReverted(run)).toBe(true);
+      expect(await backend.workspaces.isReverted(run)).toBe(true);
 
       // It waits for the end of the container, which could still hold the workspace.
-      await backend.restoreWorkspace(run, Readable.from([checkpoint]));
-      expect(await backend.isReverted(run)).toBe(false);
-      expect(await backend.captureWorkspace(run)).toMatchObject({ entries: 1 });
+      await backend.workspaces.restore(run, Readable.from([checkpoint]));
+      expect(await backend.workspaces.isReverted(run)).toBe(false);
+      expect(await backend.workspaces.capture(run)).toMatchObject({ entries: 1 });
       expect(await write()).toMatchObject({ path: 'sent', isNew: true });
-      expect(await backend.captureWorkspace(run)).toMatchObject({ entries: 2 });
+      expect(await backend.workspaces.capture(run)).toMatchObject({ entries: 2 });
       const again = await backend.acquire(run);
       expect((await bash(again, 'cat note')).output).toBe(restored);
       await backend.release(again);
-      expect(await backend.isReverted(run)).toBe(false);
+      expect(await backend.workspaces.isReverted(run)).toBe(false);
     });
 
   test('is reverted for the next process after this one was killed', async () => {
@@ -181,13 +181,13 @@ describe('a workspace in a container', () => {
     const next = new ContainerBackend(driver, { workspacesDir: copy, warmSlots: 0 });
     await next.start();
     onTestFinished(() => next.stop());
-    expect(await next.isReverted(run)).toBe(true);
-    await next.discard(run);
-    expect(await next.isReverted(run)).toBe(false);
+    expect(await next.workspaces.isReverted(run)).toBe(true);
+    await next.workspaces.discard(run);
+    expect(await next.workspaces.isReverted(run)).toBe(false);
     // The list also names workspaces that have only a note left, so that somebody deletes them.
-    expect(await next.listWorkspaces()).toContain(fresh);
-    for (const left of await next.listWorkspaces()) await next.discard(left);
-    expect(await next.listWorkspaces()).toEqual([]);
+    expect(await next.workspaces.list()).toContain(fresh);
+    for (const left of await next.workspaces.list()) await next.workspaces.discard(left);
+    expect(await next.workspaces.list()).toEqual([]);
     expect(await readdir(join(copy, '.sandbox/away'))).toEqual([]);
   });
 
@@ -206,7 +206,7 @@ describe('a workspace in a container', () => {
       code: 'slot_not_closed',
       message: expect.stringContaining('The snapshot is over 800000 bytes'),
     });
-    await expect.poll(() => backend.isReverted(over)).toBe(true);
+    await expect.poll(() => backend.workspaces.isReverted(over)).toBe(true);
     const kept = await readdir(join(base, 'workspaces'));
     expect(kept).toContain(`t-${fits}`);
     expect(kept).not.toContain(`t-${over}`);
@@ -226,25 +226,25 @@ test('files in a workspace on the host are written, captured, read, taken along 
   const { backend, bash } = await sharedBackend('host');
   const [run, elsewhere] = [randomUUID(), randomUUID()];
   const slot = await backend.acquire(run);
-  const writer = await backend.openWriter(run);
+  const writer = await backend.workspaces.openWriter(run);
   assert(writer);
   await writer.write('docs/sent', Readable.from([Buffer.from('sent\n')]));
   expect((await bash(slot, 'echo more >> docs/sent; touch docs/own; cat docs/sent')).output).toBe(
     'sent\nmore\n',
   );
-  expect(await backend.captureWorkspace(run)).toMatchObject({
+  expect(await backend.workspaces.capture(run)).toMatchObject({
     changed: [
       { path: 'docs', type: 'directory' },
       { path: 'docs/own', type: 'file', size: 0 },
       { path: 'docs/sent', type: 'file', size: 10 },
     ],
   });
-  const reader = await backend.openWorkspace(run);
+  const reader = await backend.workspaces.open(run);
   assert(reader);
   await using file = await reader.open('docs/sent');
   expect((await buffer(file.stream())).toString()).toBe('sent\nmore\n');
-  const snapshot = await buffer((await backend.snapshotWorkspace(run))!);
-  await backend.restoreWorkspace(elsewhere, Readable.from([snapshot]));
+  const snapshot = await buffer((await backend.workspaces.snapshot(run))!);
+  await backend.workspaces.restore(elsewhere, Readable.from([snapshot]));
   const restored = await backend.acquire(elsewhere);
   expect((await bash(restored, 'echo mine >> docs/sent; cat docs/sent; ls docs')).output).toBe(
     'sent\nmore\nmine\nown\nsent\n',
@@ -266,7 +266,7 @@ test('reads from a container that ends fail with `artifact_changed`, and nothing
   const run = randomUUID();
   const slot = await backend.acquire(run);
   await bash(slot, 'truncate -s 50M file');
-  const reader = await backend.openWorkspace(run);
+  const reader = await backend.workspaces.open(run);
   assert(reader);
   const archive = (await reader.archive('.', { format: 'tar' }))[Symbol.asyncIterator]();
   await using file = await reader.open('file');

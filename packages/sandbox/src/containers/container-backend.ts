@@ -17,26 +17,21 @@ import type {
   ToolBackend,
 } from '../backend.ts';
 import { checkCallOptions, checkTrajectoryId, DEFAULT_TIMEOUT_S, slotIdOf } from '../check-caller.ts';
-import { revertedError, SandboxError } from '../errors.ts';
+import { SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
-import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
-import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
-import { WorkspaceAccess } from '../workspace/workspace-access.ts';
-import { workspaceName } from '../workspace/workspace-names.ts';
-import type { WorkspaceView } from '../workspace/workspace-view.ts';
+import { SlotArtifacts } from '../workspace/slot-artifacts.ts';
 import { Workspaces } from '../workspace/workspaces.ts';
-import { StagedWriter } from '../workspace/writing/staged-writer.ts';
-import type { OpenWriterOptions, WorkspaceWriter } from '../writing.ts';
 import type { ContainerDriver } from './container-driver.ts';
 import type { ContainerBackendOptions } from './container-options.ts';
+import { ContainerWorkspaces } from './container-workspaces.ts';
 import { HostDirectory } from './host-directory.ts';
 import { placesFor } from './places-for.ts';
 import { RunningBackend } from './running-backend.ts';
-import { RemoteWorkspace } from './server/remote-workspace.ts';
 import { sweep } from './sweep.ts';
 
-export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
+export class ContainerBackend extends SlotArtifacts implements ToolBackend {
   readonly defaultTimeoutS: number;
+  readonly workspaces: ContainerWorkspaces;
   readonly #driver: ContainerDriver;
   readonly #options: ContainerBackendOptions;
   /** `start` and `stop` take effect in the order in which they were called. */
@@ -51,6 +46,7 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
     this.#driver = driver;
     this.#options = options;
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
+    this.workspaces = new ContainerWorkspaces(() => this.#started());
   }
 
   async start(): Promise<void> {
@@ -87,10 +83,6 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
     await this.#running?.pool.release(slot, options);
   }
 
-  async discard(trajectoryId: string): Promise<void> {
-    await this.#started().pool.discard(trajectoryId);
-  }
-
   async executeBatch(
     requests: readonly ExecutionRequest[],
     options: ExecuteOptions = {},
@@ -101,50 +93,6 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
       options.onResult?.(result, index);
       return result;
     });
-  }
-
-  async openWriter(
-    trajectoryId: string,
-    { create = false }: OpenWriterOptions = {},
-  ): Promise<WorkspaceWriter | undefined> {
-    checkTrajectoryId(trajectoryId);
-    const { pool, places, staging } = this.#started();
-    const name = workspaceName(trajectoryId);
-    const find = async () => this.#started().places.find(name, '');
-    if (!(await find())) {
-      if (!create) return undefined;
-      await pool.inPlace(trajectoryId, async () => {
-        // An empty workspace would pass for the one that was lost.
-        if (!(await find()) && !(await places.isReverted(name))) await places.replace(name, async () => {});
-      });
-    }
-    return new StagedWriter(staging, (work) =>
-      this.#started().pool.inPlace(trajectoryId, async (container) => {
-        if (container) return work(new RemoteWorkspace(container.client, trajectoryId));
-        if (await places.isReverted(name)) throw revertedError(trajectoryId);
-        return work(places.kept(name, this.#started().workspaceDirOf(name)));
-      }),
-    );
-  }
-
-  async restoreWorkspace(
-    trajectoryId: string,
-    snapshot: AsyncIterable<Uint8Array>,
-    { signal }: RestoreOptions = {},
-  ): Promise<RestoredWorkspace> {
-    checkTrajectoryId(trajectoryId);
-    const { pool, places } = this.#started();
-    return pool.whileKept(trajectoryId, () =>
-      places.replace(workspaceName(trajectoryId), (dir) => restoreTree(dir, snapshot, signal)),
-    );
-  }
-
-  override isReverted(trajectoryId: string): Promise<boolean> {
-    return this.#started().places.isReverted(workspaceName(trajectoryId));
-  }
-
-  listWorkspaces(): Promise<string[]> {
-    return this.#started().places.trajectories();
   }
 
   stats(): BackendStats {
@@ -173,12 +121,6 @@ export class ContainerBackend extends WorkspaceAccess implements ToolBackend {
     if (!held)
       throw new SandboxError('slot_gone', `The slot ${slot.slotId} was released, or its container died.`);
     return places.held(held.workspace, slot.workspaceDir).reader;
-  }
-
-  protected override async viewOf(trajectoryId: string): Promise<WorkspaceView | undefined> {
-    const running = this.#started();
-    const name = workspaceName(trajectoryId);
-    return await running.places.find(name, running.workspaceDirOf(name));
   }
 
   get #notStarted(): string {

@@ -22,7 +22,7 @@ export function describeArtifacts(
     expect(result, result.output + result.error).toMatchObject({ success: true });
   };
   const reader = async () => {
-    const found = await backend().openWorkspace(trajectory());
+    const found = await backend().workspaces.open(trajectory());
     expect(found).toBeDefined();
     return found!;
   };
@@ -251,12 +251,12 @@ export function describeArtifacts(
         await backend().stop();
         await backend().start();
         expect(await content()).toBe('kept\n');
-        await backend().discard(trajectory());
-        expect(await backend().openWorkspace(trajectory())).toBeUndefined();
+        await backend().workspaces.discard(trajectory());
+        expect(await backend().workspaces.open(trajectory())).toBeUndefined();
       });
 
       test('a trajectory that never acquired a slot has no workspace', async () => {
-        expect(await backend().openWorkspace('never seen')).toBeUndefined();
+        expect(await backend().workspaces.open('never seen')).toBeUndefined();
       });
 
       test('a reader outlives its workspace and then finds nothing', async () => {
@@ -278,7 +278,7 @@ export function describeArtifacts(
       test('a stopped backend rejects calls with `backend_down`', sameEverywhere, async () => {
         await backend().stop();
         await expect(list()).rejects.toMatchObject({ code: 'backend_down' });
-        await expect(backend().openWorkspace(trajectory())).rejects.toMatchObject({ code: 'backend_down' });
+        await expect(backend().workspaces.open(trajectory())).rejects.toMatchObject({ code: 'backend_down' });
       });
 
       test('a call that takes too long fails in time', async () => {

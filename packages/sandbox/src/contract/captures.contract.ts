@@ -26,11 +26,11 @@ export function describeCaptures({
     return result.output;
   };
   const capture = async (options: CaptureOptions = {}): Promise<WorkspaceCapture> =>
-    (await backend().captureWorkspace(trajectory(), options))!;
+    (await backend().workspaces.capture(trajectory(), options))!;
   const paths = (entries: readonly { path: string }[]): string[] => entries.map(({ path }) => path).sort();
   const read = async (...wanted: Pick<CapturedEntry, 'path' | 'path_bytes'>[]) => {
     const found: [string, string][] = [];
-    for await (const { path, size, content } of backend().readFiles(trajectory(), wanted)) {
+    for await (const { path, size, content } of backend().workspaces.readFiles(trajectory(), wanted)) {
       const chunks: Buffer[] = [];
       for await (const chunk of content()) chunks.push(chunk);
       expect(Buffer.concat(chunks)).toHaveLength(size);
@@ -176,8 +176,8 @@ export function describeCaptures({
     });
 
     test('is undefined without a workspace, and there are no files', async () => {
-      expect(await backend().captureWorkspace(`elsewhere ${randomUUID()}`)).toBeUndefined();
-      for await (const _ of backend().readFiles(`elsewhere ${randomUUID()}`, [{ path: 'x' }])) {
+      expect(await backend().workspaces.capture(`elsewhere ${randomUUID()}`)).toBeUndefined();
+      for await (const _ of backend().workspaces.readFiles(`elsewhere ${randomUUID()}`, [{ path: 'x' }])) {
         expect.unreachable();
       }
     });
@@ -197,7 +197,7 @@ export function describeCaptures({
       const digests = new Map(await read(...changed));
       expect(digests.size).toBe(302);
       for (const { path, sha256: expected } of changed) expect(digests.get(path), path).toBe(expected);
-      for await (const file of backend().readFiles(trajectory(), changed)) {
+      for await (const file of backend().workspaces.readFiles(trajectory(), changed)) {
         for await (const _ of file.content()) break;
         break;
       }

@@ -270,7 +270,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         });
         const trajectory = slot.trajectoryId!;
         const write = async (bytes: number) =>
-          (await backend.openWriter(trajectory))!.write('c', content(bytes));
+          (await backend.workspaces.openWriter(trajectory))!.write('c', content(bytes));
         await expect(write(30 * MB)).rejects.toMatchObject({ code: 'workspace_full' });
         await write(1 * MB);
         expect(await bash('stat -c %s c')).toMatchObject({ output: `${MB}\n` });

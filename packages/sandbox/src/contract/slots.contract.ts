@@ -69,7 +69,7 @@ export function describeSlots({
       const reason = new Error('no longer needed');
       const given = backend().acquire('given up', { signal: AbortSignal.abort(reason) });
       await expect(given).rejects.toBe(reason);
-      await backend().discard('given up');
+      await backend().workspaces.discard('given up');
     });
 
     test('slots without a trajectory are different and empty', async () => {
@@ -136,24 +136,24 @@ export function describeSlots({
       const [kept, held] = [`kept-${randomUUID()}`, `held-${randomUUID()}`];
       await backend().release(await backend().acquire(kept));
       const holding = await backend().acquire(held);
-      const listed = await backend().listWorkspaces();
+      const listed = await backend().workspaces.list();
       expect(listed).toEqual(expect.arrayContaining([kept, held]));
       // The slot of every test has an id with a space in it.
       expect(listed).not.toContain(trajectory());
       expect(new Set(listed).size).toBe(listed.length);
-      await backend().discard(kept);
+      await backend().workspaces.discard(kept);
       await backend().release(holding, { resetWorkspace: true });
-      expect(await backend().listWorkspaces()).not.toEqual(expect.arrayContaining([kept]));
-      expect(await backend().listWorkspaces()).not.toEqual(expect.arrayContaining([held]));
+      expect(await backend().workspaces.list()).not.toEqual(expect.arrayContaining([kept]));
+      expect(await backend().workspaces.list()).not.toEqual(expect.arrayContaining([held]));
     });
 
     test('discard deletes the workspace of a trajectory', async () => {
       await bash('echo x > note');
-      await expect(backend().discard(trajectory())).rejects.toMatchObject({ code: 'slot_held' });
+      await expect(backend().workspaces.discard(trajectory())).rejects.toMatchObject({ code: 'slot_held' });
       await backend().release(slot());
-      await backend().discard(trajectory());
-      await backend().discard(trajectory());
-      await backend().discard('never seen');
+      await backend().workspaces.discard(trajectory());
+      await backend().workspaces.discard(trajectory());
+      await backend().workspaces.discard('never seen');
       await acquire();
       expect((await bash('ls -A')).output).toBe('');
     });

@@ -33,11 +33,12 @@ export function describeSnapshots({
   };
   const take = async (options = {}): Promise<Buffer> => {
     const chunks: Buffer[] = [];
-    for await (const chunk of (await backend().snapshotWorkspace(trajectory(), options))!) chunks.push(chunk);
+    for await (const chunk of (await backend().workspaces.snapshot(trajectory(), options))!)
+      chunks.push(chunk);
     return Buffer.concat(chunks);
   };
   const restore = (snapshot: Buffer, cut = snapshot.length) =>
-    backend().restoreWorkspace(elsewhere, pieces(snapshot.subarray(0, cut)));
+    backend().workspaces.restore(elsewhere, pieces(snapshot.subarray(0, cut)));
   const there = async (command: string): Promise<ExecutionResult> => {
     restored ??= await backend().acquire(elsewhere);
     return await call('bash', { command }, {}, restored);
@@ -50,7 +51,7 @@ export function describeSnapshots({
     });
     afterEach(async () => {
       if (restored) await backend().release(restored, { resetWorkspace: true });
-      await backend().discard(elsewhere);
+      await backend().workspaces.discard(elsewhere);
     });
 
     test('a restored workspace has the files, directories, links, rights and times, and can be worked in', async () => {
@@ -108,12 +109,12 @@ export function describeSnapshots({
         yield snapshot.subarray(0, 100_000);
         throw new Error('the source is gone');
       }
-      await expect(backend().restoreWorkspace(elsewhere, broken())).rejects.toThrow('the source is gone');
+      await expect(backend().workspaces.restore(elsewhere, broken())).rejects.toThrow('the source is gone');
       const gaveUp = AbortSignal.abort(new Error('gave up'));
       await expect(
-        backend().restoreWorkspace(elsewhere, pieces(snapshot), { signal: gaveUp }),
+        backend().workspaces.restore(elsewhere, pieces(snapshot), { signal: gaveUp }),
       ).rejects.toThrow();
-      expect(await backend().openWorkspace(elsewhere)).toBeUndefined();
+      expect(await backend().workspaces.open(elsewhere)).toBeUndefined();
     });
 
     test('fails over the limit', async () => {
@@ -123,7 +124,7 @@ export function describeSnapshots({
     });
 
     test('is undefined without a workspace', async () => {
-      expect(await backend().snapshotWorkspace(elsewhere)).toBeUndefined();
+      expect(await backend().workspaces.snapshot(elsewhere)).toBeUndefined();
     });
 
     race('a directory that becomes a link while it is read leads nowhere', async (racing) => {

@@ -23,7 +23,7 @@ export function describeWriting({
     return result.output;
   };
   const writer = async (id = trajectory()): Promise<WorkspaceWriter> => {
-    const opened = await backend().openWriter(id);
+    const opened = await backend().workspaces.openWriter(id);
     expect(opened).toBeDefined();
     return opened!;
   };
@@ -179,8 +179,8 @@ export function describeWriting({
       expect(await run('cat kept; [ ! -e held ]; echo more > kept')).toBe('kept');
 
       const fresh = `${trajectory()} fresh`;
-      expect(await backend().openWriter(fresh)).toBeUndefined();
-      const created = await backend().openWriter(fresh, { create: true });
+      expect(await backend().workspaces.openWriter(fresh)).toBeUndefined();
+      const created = await backend().workspaces.openWriter(fresh, { create: true });
       await created!.write('d/file', pieces(Buffer.from('fresh')));
       const other = await backend().acquire(fresh);
       try {
@@ -209,7 +209,7 @@ export function describeWriting({
         ],
       ]);
       expect(made).toMatchObject({ success: true });
-      const snapshot = await collect((await backend().snapshotWorkspace(source))!);
+      const snapshot = await collect((await backend().workspaces.snapshot(source))!);
       await backend().release(from, { resetWorkspace: true });
 
       await run('mkdir -p both/deep; echo mine > both/file; echo mine > both/mine; echo mine > link');

@@ -48,7 +48,7 @@ beforeEach(() => {
 afterEach(async () => {
   await executor.stop();
   expect(backend.stats().slots).toMatchObject({ acquired: 0, executing: 0 });
-  for (const trajectory of await backend.listWorkspaces()) await backend.discard(trajectory);
+  for (const trajectory of await backend.workspaces.list()) await backend.workspaces.discard(trajectory);
 });
 
 afterAll(async () => {

@@ -5,7 +5,6 @@
  * slot without a trajectory has a workspace that nobody needs afterwards, so releasing the slot deletes it. Releasing
  * and stopping first end what runs; its results are `aborted`.
  */
-import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from '../artifacts.ts';
 import type {
   AcquireOptions,
@@ -26,21 +25,12 @@ import {
 } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
-import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
-import { Digests } from '../workspace/artifacts/digests.ts';
+import { Turns } from '../workspace/files/turns.ts';
 import { assertApart, assertMountable } from '../workspace/mountable.ts';
-import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
-import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
-import { WorkspaceAccess } from '../workspace/workspace-access.ts';
+import { SlotArtifacts } from '../workspace/slot-artifacts.ts';
 import { anonymousWorkspaceName, workspaceName } from '../workspace/workspace-names.ts';
-import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
-import { type Workspace, Workspaces } from '../workspace/workspaces.ts';
-import { StagedWriter } from '../workspace/writing/staged-writer.ts';
-import { Staging } from '../workspace/writing/staging.ts';
-import { removeInPlace, WorkspaceDirectory } from '../workspace/writing/workspace-directory.ts';
-import type { OpenWriterOptions, WorkspaceWriter } from '../writing.ts';
+import { Workspaces } from '../workspace/workspaces.ts';
 import { SharedNetwork } from './background/shared-network.ts';
-import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
 import type { WantedUsers } from './isolation/slot-users.ts';
 import { observeTrial, type TrialSite } from './isolation/trial.ts';
@@ -48,11 +38,10 @@ import { withEnvironment } from './isolation/with-environment.ts';
 import type { Keepers } from './keeper/keepers.ts';
 import { Seats } from './keeper/seats.ts';
 import { SlotSeat } from './keeper/slot-seat.ts';
-import type { BackendLimits } from './limits/backend-limits.ts';
 import { LimitChoice } from './limits/limit-choice.ts';
-import { WorkspaceFullError } from './limits/limit-hits.ts';
 import { SlotLimits } from './limits/slot-limits.ts';
 import { LocalSlot } from './local-slot.ts';
+import { LocalWorkspaces, type StartedWorkspaces } from './local-workspaces.ts';
 import { sweepMomentary } from './process/memory-dir.ts';
 import { PipeStock } from './process/pipe-stock.ts';
 import { type CallPlace, failure, SlotCalls } from './slot-calls.ts';
@@ -93,28 +82,25 @@ export interface LocalBackendOptions {
    * the limit of the workspace. By default the workspace and its /tmp.
    */
   writableDirs?: readonly string[];
-  /** Directories of the operator that trajectories may work in (`mountDirectory`). `start` fails if that cannot work. */
+  /** Directories of the operator that trajectories may work in (`workspaces.mount`). `start` fails if that cannot work. */
   mountable?: readonly string[];
 }
 
-interface Running {
-  isolation: IsolationDriver;
+interface Running extends StartedWorkspaces {
   hardening: readonly HardeningStatus[];
-  limits: BackendLimits;
-  workspaces: Workspaces;
   pipes: PipeStock;
   /** The keepers that start commands; undefined if the server starts them. */
   keepers: Keepers | undefined;
   seats: Seats;
 }
 
-export class LocalBackend extends WorkspaceAccess implements ToolBackend {
+export class LocalBackend extends SlotArtifacts implements ToolBackend {
   readonly defaultTimeoutS: number;
+  readonly workspaces: LocalWorkspaces;
   readonly #options: LocalBackendOptions;
   readonly #slots = new Map<string, LocalSlot>();
   /** Acquire, release and discard of one workspace happen one after the other. */
-  readonly #turns = new Map<string, Promise<unknown>>();
-  readonly #digests = new Digests();
+  readonly #turns = new Turns();
   readonly #calls: SlotCalls;
   #running: Running | undefined;
   #starting: Promise<void> | undefined;
@@ -124,6 +110,12 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     checkCallOptions(options);
     this.#options = options;
     this.defaultTimeoutS = options.defaultTimeoutS ?? DEFAULT_TIMEOUT_S;
+    this.workspaces = new LocalWorkspaces({
+      started: () => this.#started(),
+      turns: this.#turns,
+      holderOf: (name) => this.#holderOf(name),
+      writableDirs: options.writableDirs,
+    });
     this.#calls = new SlotCalls({
       placeOf: (slotId) => this.#placeOf(slotId),
       output: {
@@ -207,7 +199,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     const slots = [...this.#slots.values()];
     this.#slots.clear();
     await Promise.all(slots.map((slot) => slot.end()));
-    await Promise.allSettled(this.#turns.values());
+    await this.#turns.settled();
     for (const slot of slots) slot.phase = 'available';
     await running?.seats.close();
     await running?.keepers?.close();
@@ -222,7 +214,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   async acquire(trajectoryId?: string, { signal }: AcquireOptions = {}): Promise<Slot> {
     checkTrajectoryId(trajectoryId);
     const name = trajectoryId === undefined ? anonymousWorkspaceName() : workspaceName(trajectoryId);
-    return this.#inTurn(name, async () => {
+    return this.#turns.take(name, async () => {
       signal?.throwIfAborted();
       const { isolation, limits, workspaces, keepers, seats } = this.#started();
       seats.prepare();
@@ -247,7 +239,7 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
   async release(slot: Slot, { resetWorkspace = false }: { resetWorkspace?: boolean } = {}): Promise<void> {
     const held = this.#slots.get(slot.slotId);
     if (!held) return;
-    await this.#inTurn(held.workspace.name, async () => {
+    await this.#turns.take(held.workspace.name, async () => {
       if (!this.#slots.has(held.slotId)) return;
       const { isolation, workspaces } = this.#started();
       held.phase = 'releasing';
@@ -264,77 +256,11 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     });
   }
 
-  async discard(trajectoryId: string): Promise<void> {
-    await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.remove(name));
-  }
-
-  async mountDirectory(trajectoryId: string, dir: string): Promise<void> {
-    checkTrajectoryId(trajectoryId);
-    await assertMountable(dir);
-    await this.#started().isolation.mountedOwner(dir);
-    await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.mount(name, dir));
-  }
-
-  mountedAt(dir: string): Promise<string[]> {
-    return this.#started().workspaces.mountedAt(dir);
-  }
-
   executeBatch(
     requests: readonly ExecutionRequest[],
     options: ExecuteOptions = {},
   ): Promise<ExecutionResult[]> {
     return this.#calls.execute(requests, options);
-  }
-
-  async openWriter(
-    trajectoryId: string,
-    { create = false }: OpenWriterOptions = {},
-  ): Promise<WorkspaceWriter | undefined> {
-    checkTrajectoryId(trajectoryId);
-    const name = workspaceName(trajectoryId);
-    const { workspaces } = this.#started();
-    if (create) await this.#inTurn(name, () => this.#started().workspaces.create(name));
-    else if (!(await workspaces.find(name))) return undefined;
-    return new StagedWriter(new Staging(workspaces.stagingDir), (work) =>
-      this.#inTurn(name, async () => work(await this.#writable(name))),
-    );
-  }
-
-  restoreWorkspace(
-    trajectoryId: string,
-    snapshot: AsyncIterable<Uint8Array>,
-    { signal }: RestoreOptions = {},
-  ): Promise<RestoredWorkspace> {
-    checkTrajectoryId(trajectoryId);
-    return this.#whileKept(trajectoryId, (workspaces, name) =>
-      workspaces.replace(name, (dir) => restoreTree(dir, snapshot, signal)),
-    );
-  }
-
-  /** A part that must move with a workspace so that commands find everything as they left it; undefined without a workspace. */
-  async pack(trajectoryId: string, part: 'workspace' | 'state'): Promise<Readable | undefined> {
-    const { workspaces } = this.#started();
-    const name = workspaceName(trajectoryId);
-    if (!(await workspaces.find(name))) return undefined;
-    // Restores permissions that a command may have removed.
-    const { dir, stateDir } = await workspaces.create(name);
-    return takeSnapshot(() => (part === 'workspace' ? dir : stateDir), {});
-  }
-
-  /** Replaces whatever there was; `workspace` clears both parts. */
-  async unpack(
-    trajectoryId: string,
-    part: 'workspace' | 'state',
-    packed: AsyncIterable<Uint8Array>,
-  ): Promise<void> {
-    await this.#whileKept(trajectoryId, async (workspaces, name) => {
-      const fill = (dir: string) => restoreTree(dir, packed);
-      await (part === 'workspace' ? workspaces.replace(name, fill) : workspaces.replaceState(name, fill));
-    });
-  }
-
-  listWorkspaces(): Promise<string[]> {
-    return this.#started().workspaces.trajectories();
   }
 
   stats(): BackendStats {
@@ -372,73 +298,10 @@ export class LocalBackend extends WorkspaceAccess implements ToolBackend {
     if (!slot || slot.state === 'releasing') {
       throw new SandboxError('slot_gone', `The slot ${slotId} was released.`);
     }
-    return this.#view(slot.workspace).reader;
-  }
-
-  protected override async viewOf(trajectoryId: string): Promise<WorkspaceView | undefined> {
-    const workspace = await this.#started().workspaces.find(workspaceName(trajectoryId));
-    return workspace && this.#view(workspace);
-  }
-
-  #view(workspace: Workspace): WorkspaceView {
-    const { isolation, workspaces } = this.#started();
-    const workspaceDir = isolation.workspaceDir(workspace);
-    const { dir, name } = workspace;
-    // Two workspaces may be the same directory.
-    const key = workspaces.at(name).dir;
-    return viewDirectory({ place: () => dir, key, workspaceDir, digests: this.#digests });
-  }
-
-  async #writable(name: string): Promise<WorkspaceDirectory> {
-    const { isolation, limits, workspaces } = this.#started();
-    const workspace = (await workspaces.find(name)) ?? workspaces.at(name);
-    const space =
-      this.#holderOf(name)?.limits ??
-      new SlotLimits(limits, { ...workspace, isNew: false }, this.#options.writableDirs);
-    return new WorkspaceDirectory({
-      dir: workspace.dir,
-      workspaceDir: isolation.workspaceDir(workspace),
-      trash: workspace.isMounted ? removeInPlace : workspaces.trash,
-      admit: (bytes) => space.admit(bytes).catch(nameFullness),
-      usage: limits.space && ((dir) => limits.space!.usage([dir])),
-    });
-  }
-
-  /** Works on the workspace of a trajectory that no slot holds; until it is done no slot gets it. */
-  #whileKept<T>(
-    trajectoryId: string,
-    work: (workspaces: Workspaces, name: string) => Promise<T>,
-  ): Promise<T> {
-    const name = workspaceName(trajectoryId);
-    return this.#inTurn(name, async () => {
-      const { workspaces } = this.#started();
-      if (this.#holderOf(name)) {
-        throw new SandboxError(
-          'slot_held',
-          `A slot holds the workspace of ${trajectoryId}; release it first.`,
-        );
-      }
-      return await work(workspaces, name);
-    });
+    return this.workspaces.view(slot.workspace).reader;
   }
 
   #holderOf(workspaceName: string): LocalSlot | undefined {
     return [...this.#slots.values()].find((slot) => slot.workspace.name === workspaceName);
   }
-
-  async #inTurn<T>(name: string, action: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(name) ?? Promise.resolve();
-    const turn = before.then(action, action);
-    this.#turns.set(name, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#turns.get(name) === turn) this.#turns.delete(name);
-    }
-  }
-}
-
-function nameFullness(error: Error): never {
-  if (!(error instanceof WorkspaceFullError)) throw error;
-  throw new SandboxError('workspace_full', error.message, { cause: error });
 }

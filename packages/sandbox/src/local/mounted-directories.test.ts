@@ -62,8 +62,8 @@ function describeMounts(kind: Isolation['kind']): void {
     await backend.stop();
     backend = create({ mountable: [onDisk], ...options });
     await backend.start();
-    await backend.discard(RUN);
-    await backend.mountDirectory(RUN, onDisk);
+    await backend.workspaces.discard(RUN);
+    await backend.workspaces.mount(RUN, onDisk);
     return onDisk;
   };
 
@@ -80,8 +80,8 @@ function describeMounts(kind: Isolation['kind']): void {
     await Promise.all([own(dir), own(join(dir, 'README.md'))]);
     backend = shared;
     await backend.start();
-    await backend.discard(RUN);
-    await backend.mountDirectory(RUN, dir);
+    await backend.workspaces.discard(RUN);
+    await backend.workspaces.mount(RUN, dir);
     slot = await backend.acquire(RUN);
   });
 
@@ -126,10 +126,10 @@ function describeMounts(kind: Isolation['kind']): void {
       expect(output).not.toContain('project');
       const [read] = await backend.executeBatch([[slot, 'read_file', { path: 'out' }]]);
       expect(read).toMatchObject({ success: false, error: expect.stringContaining('symbolic link') });
-      await expect((await backend.openWorkspace(RUN))?.open('out')).rejects.toMatchObject({
+      await expect((await backend.workspaces.open(RUN))?.open('out')).rejects.toMatchObject({
         code: 'invalid_path',
       });
-      await expect((await backend.openWorkspace(RUN))?.open('../secret')).rejects.toMatchObject({
+      await expect((await backend.workspaces.open(RUN))?.open('../secret')).rejects.toMatchObject({
         code: 'invalid_path',
       });
     });
@@ -155,17 +155,17 @@ function describeMounts(kind: Isolation['kind']): void {
     });
 
     test('a restarted backend finds it again, and a capture says what changed in it', async () => {
-      const before = await backend.captureWorkspace(RUN);
+      const before = await backend.workspaces.capture(RUN);
       await bash('echo changed > README.md');
-      expect(await backend.captureWorkspace(RUN, { since: before?.captureId })).toMatchObject({
+      expect(await backend.workspaces.capture(RUN, { since: before?.captureId })).toMatchObject({
         isWhole: false,
         changed: expect.arrayContaining([expect.objectContaining({ path: 'README.md', size: 8 })]),
       });
       await backend.stop();
       backend = create();
       await backend.start();
-      expect(await backend.listWorkspaces()).toEqual([RUN]);
-      expect(await backend.mountedAt(dir)).toEqual([RUN]);
+      expect(await backend.workspaces.list()).toEqual([RUN]);
+      expect(await backend.workspaces.mountedAt(dir)).toEqual([RUN]);
       slot = await backend.acquire(RUN);
       expect((await bash('cat README.md')).output).toBe('changed\n');
     });
@@ -175,7 +175,7 @@ function describeMounts(kind: Isolation['kind']): void {
         'discarding',
         async () => {
           await backend.release(slot);
-          await backend.discard(RUN);
+          await backend.workspaces.discard(RUN);
         },
       ],
       ['resetting', () => backend.release(slot, { resetWorkspace: true })],
@@ -184,8 +184,8 @@ function describeMounts(kind: Isolation['kind']): void {
         'restoring',
         async () => {
           await backend.release(slot);
-          const snapshot = await backend.snapshotWorkspace(RUN);
-          await backend.restoreWorkspace(RUN, snapshot!);
+          const snapshot = await backend.workspaces.snapshot(RUN);
+          await backend.workspaces.restore(RUN, snapshot!);
           slot = await backend.acquire(RUN);
           await bash('rm README.md');
         },
@@ -200,15 +200,15 @@ function describeMounts(kind: Isolation['kind']): void {
       await backend.stop();
       backend = create({ mountable: [] });
       await backend.start();
-      expect(await backend.openWorkspace(RUN)).toBeUndefined();
-      await expect(backend.mountDirectory(RUN, dir)).rejects.toThrow('may be mounted');
-      await backend.discard(RUN);
+      expect(await backend.workspaces.open(RUN)).toBeUndefined();
+      await expect(backend.workspaces.mount(RUN, dir)).rejects.toThrow('may be mounted');
+      await backend.workspaces.discard(RUN);
       expect(await readdir(dir)).toEqual(['README.md']);
     });
 
     test('clients write and delete files in it, also on another file system', async () => {
       const other = await mountOnDisk();
-      const writer = await backend.openWriter(RUN);
+      const writer = await backend.workspaces.openWriter(RUN);
       const content = async function* () {
         yield Buffer.from('from a client');
       };
@@ -232,7 +232,7 @@ function describeMounts(kind: Isolation['kind']): void {
         await mkdir(place);
         await Promise.all(names.map((name) => writeFile(join(place, name), '')));
       }
-      const removed = (await backend.openWriter(RUN))!.remove('docs', { recursive: true });
+      const removed = (await backend.workspaces.openWriter(RUN))!.remove('docs', { recursive: true });
       const isDone = removed.then(
         () => true,
         () => true,

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ToolBackend } from '@talaria/sandbox';
+import type { TrajectoryWorkspaces } from '@talaria/sandbox';
 import { LocalBackend } from '@talaria/sandbox/local';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -88,10 +88,10 @@ async function* one(bytes: Uint8Array) {
 }
 
 const checkpoints = (
-  options: { last?: Checkpoint; limits?: CheckpointLimits; of?: ToolBackend; id?: string } = {},
+  options: { last?: Checkpoint; limits?: CheckpointLimits; of?: TrajectoryWorkspaces; id?: string } = {},
 ) =>
   new StoringMaker(options.id ?? runId, options.last, {
-    backend: options.of ?? backend,
+    workspaces: options.of ?? backend.workspaces,
     blobs,
     limits: options.limits ?? NO_LIMITS,
     log,
@@ -220,10 +220,10 @@ it('a small change comes with its bytes, a large one is a blob of the store', as
 
 it('files that the capture brought are not read again', async () => {
   const read: string[] = [];
-  const noting = new Proxy(backend, {
+  const noting = new Proxy(backend.workspaces, {
     get(target, name) {
       if (name === 'readFiles') {
-        return (...given: Parameters<LocalBackend['readFiles']>) => {
+        return (...given: Parameters<TrajectoryWorkspaces['readFiles']>) => {
           read.push(...given[1].map(({ path }) => path));
           return target.readFiles(...given);
         };
@@ -242,15 +242,15 @@ it('files that the capture brought are not read again', async () => {
 
 it('a file that changes or vanishes while it is read is kept as it was read, or not at all', async () => {
   await sh('echo old > changing; echo same > a; echo same > b; echo gone > vanishing');
-  const meddling = new Proxy(backend, {
+  const meddling = new Proxy(backend.workspaces, {
     get(target, name) {
       // As with one on another machine, which brings no contents.
-      if (name === 'captureWorkspace') {
-        return async (...[id, options]: Parameters<LocalBackend['captureWorkspace']>) =>
-          target.captureWorkspace(id, { ...options, contentBytes: 0 });
+      if (name === 'capture') {
+        return async (...[id, options]: Parameters<TrajectoryWorkspaces['capture']>) =>
+          target.capture(id, { ...options, contentBytes: 0 });
       }
       if (name === 'readFiles') {
-        return (...given: Parameters<LocalBackend['readFiles']>) => {
+        return (...given: Parameters<TrajectoryWorkspaces['readFiles']>) => {
           writeFileSync(join(workspace(), 'changing'), 'newer\n');
           rmSync(join(workspace(), 'vanishing'), { force: true });
           writeFileSync(join(workspace(), 'a'), 'other\n');
@@ -321,7 +321,7 @@ it.skipIf(!canMount())(
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', path]);
     try {
       const maker = new CheckpointMaker(runId, undefined, {
-        backend,
+        workspaces: backend.workspaces,
         blobs: new DirectoryBlobs({ path: join(path, 'blobs') }),
         limits: NO_LIMITS,
         log,

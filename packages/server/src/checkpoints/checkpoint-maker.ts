@@ -7,7 +7,7 @@
  * - If the files cannot be kept, because they are too large or something fails, the log says so once, and the run continues.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { packTree, type ToolBackend, type WorkspaceCapture } from '@talaria/sandbox';
+import { packTree, type TrajectoryWorkspaces, type WorkspaceCapture } from '@talaria/sandbox';
 import type { Log } from '../basics/log.ts';
 import { type BlobStore, BlobTooLargeError } from '../blobs/blob-store.ts';
 import type {
@@ -42,7 +42,7 @@ export interface CheckpointLimits {
 }
 
 export interface CheckpointMakerOptions {
-  backend: Pick<ToolBackend, 'captureWorkspace' | 'readFiles' | 'restoreWorkspace'>;
+  workspaces: Pick<TrajectoryWorkspaces, 'capture' | 'readFiles' | 'restore'>;
   blobs: BlobStore;
   limits: CheckpointLimits;
   log: Log;
@@ -109,13 +109,13 @@ export class CheckpointMaker {
 
   /** Makes the workspace what the checkpoint says; undefined if it cannot be read any more. */
   async restore(checkpoint: Checkpoint, signal?: AbortSignal): Promise<RestoredFiles | undefined> {
-    const { backend, blobs, log } = this.#options;
+    const { workspaces, blobs, log } = this.#options;
     const runId = this.#runId;
     const startedAt = performance.now();
     try {
       const tree = await readTree(checkpoint.parts, blobs);
       const snapshot = packTree(treeEntries(tree, blobs), { compress: false, signal });
-      const { entries } = await backend.restoreWorkspace(runId, snapshot, { signal });
+      const { entries } = await workspaces.restore(runId, snapshot, { signal });
       this.#last = { checkpoint, tree };
       this.#isMissed = false;
       log.info({ runId, entries, bytes: checkpoint.bytes }, 'the files of the run were restored');
@@ -154,9 +154,9 @@ export class CheckpointMaker {
   }
 
   async #make(upto: number, origin: CheckpointOrigin, signal: AbortSignal | undefined) {
-    const { backend, blobs, limits } = this.#options;
+    const { workspaces, blobs, limits } = this.#options;
     const last = this.#last?.checkpoint;
-    const capture = await backend.captureWorkspace(this.#runId, {
+    const capture = await workspaces.capture(this.#runId, {
       since: this.#last?.tree && last?.capture_id,
       limits: { maxEntries: MAX_ENTRIES, maxFileBytes: limits.maxFileBytes, ignore: limits.ignore },
       contentBytes: MAX_SMALL_BLOB_BYTES,
@@ -185,7 +185,7 @@ export class CheckpointMaker {
     const maxBytes = Math.max(0, limits.maxBytes - (last?.stored_bytes ?? 0));
     const source = {
       trajectoryId: this.#runId,
-      backend,
+      workspaces,
       contents: capture.contents ?? new Map(),
       known: (sha256: string) => this.#places.get(sha256),
     };

@@ -45,7 +45,7 @@ const files = readThrough({
     expect(result, result?.error).toMatchObject({ success: true });
   },
   reader() {
-    captured ??= trees.capture(backend, TRAJECTORY).then((taken) => new CheckpointReader(taken));
+    captured ??= trees.capture(backend.workspaces, TRAJECTORY).then((taken) => new CheckpointReader(taken));
     return captured;
   },
   workspaceDir: () => '/workspace',
@@ -72,7 +72,7 @@ describe('what a checkpoint does not hold', () => {
   ])('%s is named as not kept, with the reason, by every call', async (_, command, path, message) => {
     await files.run(command);
     const limits = { maxFileBytes: 1000, ignore: ['ignored'] };
-    const reader = new CheckpointReader(await trees.capture(backend, TRAJECTORY, { limits }));
+    const reader = new CheckpointReader(await trees.capture(backend.workspaces, TRAJECTORY, { limits }));
     const calls = callsOf(readThrough({ ...files, reader: async () => reader }));
     for (const [name, call] of calls) {
       await expect(call(path), name).rejects.toMatchObject({ code: 'artifact_not_found', message });

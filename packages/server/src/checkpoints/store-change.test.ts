@@ -11,7 +11,7 @@ it('files that a store has no room for are closed', async () => {
   onTestFinished(() => rm(path, { recursive: true, force: true }));
   const file = { path: 'a', type: 'file', size: 400_000, mode: 0o644, modified_ms: 0 } as const;
   let isOpen = false;
-  const backend = {
+  const workspaces = {
     async *readFiles() {
       isOpen = true;
       try {
@@ -27,7 +27,7 @@ it('files that a store has no room for are closed', async () => {
     },
   };
   const changed = [{ ...file, sha256: 'f'.repeat(64) }];
-  const source = { trajectoryId: 'run', backend, contents: new Map(), known: () => undefined };
+  const source = { trajectoryId: 'run', workspaces, contents: new Map(), known: () => undefined };
   const storing = storeChange({ removed: [], changed }, source, new DirectoryBlobs({ path }), {
     maxBytes: 1,
   });

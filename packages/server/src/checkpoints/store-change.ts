@@ -6,7 +6,7 @@
  * is left out. The next capture sees both.
  */
 import { createHash } from 'node:crypto';
-import type { CapturedPath, ToolBackend } from '@talaria/sandbox';
+import type { CapturedPath, TrajectoryWorkspaces } from '@talaria/sandbox';
 import { failpoint } from '../basics/failpoints.ts';
 import { createBlobId } from '../blobs/blob-ids.ts';
 import { type BlobStore, BlobTooLargeError } from '../blobs/blob-store.ts';
@@ -29,7 +29,7 @@ export interface StoredChange {
 
 export interface ChangeSource {
   trajectoryId: string;
-  backend: Pick<ToolBackend, 'readFiles'>;
+  workspaces: Pick<TrajectoryWorkspaces, 'readFiles'>;
   /** Contents that need not be read, by their sha256. */
   contents: ReadonlyMap<string, Uint8Array>;
   /** The place of a content that is stored already. */
@@ -128,9 +128,9 @@ class Packing {
     for (;;) {
       const asked = this.#missing();
       if (asked.size === 0) return;
-      const { backend, trajectoryId } = this.#source;
+      const { workspaces, trajectoryId } = this.#source;
       const paths = [...asked.values()];
-      for await (const file of backend.readFiles(trajectoryId, paths, { signal: this.#signal })) {
+      for await (const file of workspaces.readFiles(trajectoryId, paths, { signal: this.#signal })) {
         const key = entryKey(file);
         asked.delete(key);
         const hash = createHash('sha256');

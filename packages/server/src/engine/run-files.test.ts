@@ -39,7 +39,13 @@ beforeEach(async () => {
   await backend.start();
   const blobs = new DirectoryBlobs({ path: join(dir, 'blobs') });
   const limits = { maxBytes: 1e9, maxFileBytes: 1e9, ignore: [] };
-  const checkpoints = new CheckpointMaker(RUN, undefined, { backend, blobs, limits, log, report: noReport });
+  const checkpoints = new CheckpointMaker(RUN, undefined, {
+    workspaces: backend.workspaces,
+    blobs,
+    limits,
+    log,
+    report: noReport,
+  });
   const lostSlots = new LostSlots({ release: () => backend.release(slot), checkpoints });
   workspace = {
     isUsedBy: () => true,
@@ -47,7 +53,7 @@ beforeEach(async () => {
     mount: async () => {},
     recover: async () => ({ kind: 'here' }),
     checkpoint: (...given) => checkpoints.make(...given),
-    isReverted: () => backend.isReverted(RUN),
+    isReverted: () => backend.workspaces.isReverted(RUN),
     restoreLast: () => lostSlots.restore(),
     blobsOf: (checkpoint) => checkpoints.blobsOf(checkpoint),
   };
@@ -82,11 +88,11 @@ async function call(command: string): Promise<void> {
 
 async function loseContainer(): Promise<void> {
   await driver.crash(slot.containerId);
-  await expect.poll(() => backend.isReverted(RUN)).toBe(true);
+  await expect.poll(() => backend.workspaces.isReverted(RUN)).toBe(true);
 }
 
 async function note(): Promise<string> {
-  const reader = await backend.openWorkspace(RUN);
+  const reader = await backend.workspaces.open(RUN);
   await using file = await reader!.open('note');
   return text(file.stream());
 }

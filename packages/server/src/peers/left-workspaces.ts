@@ -6,7 +6,7 @@
  * data directory was used with before.
  */
 import { isRunId } from '@talaria/protocol';
-import type { ToolBackend } from '@talaria/sandbox';
+import type { TrajectoryWorkspaces } from '@talaria/sandbox';
 import type { Log } from '../basics/log.ts';
 import { clearInBatches } from '../engine/clear-in-batches.ts';
 import { SweepTimer } from '../engine/sweep-timer.ts';
@@ -14,11 +14,9 @@ import type { WorkspacePlaces } from '../journal/peers.ts';
 
 const ADOPT_BATCH = 1_000;
 
-/** The workspaces of this server. */
-export type LocalWorkspaces = Pick<ToolBackend, 'discard' | 'listWorkspaces'>;
-
 export interface LeftWorkspacesOptions {
-  workspaces: LocalWorkspaces;
+  /** Those of this server. */
+  workspaces: Pick<TrajectoryWorkspaces, 'discard' | 'list'>;
   serverId: string;
   places: WorkspacePlaces;
   /** How long runs are kept: their workspaces may be deleted about that late. */
@@ -51,7 +49,7 @@ export class LeftWorkspaces {
 
   async #adopt(): Promise<void> {
     const { workspaces, serverId, places, log } = this.#options;
-    const found = (await workspaces.listWorkspaces()).filter(isRunId);
+    const found = (await workspaces.list()).filter(isRunId);
     let strangers = 0;
     for (let i = 0; i < found.length; i += ADOPT_BATCH) {
       strangers += (await places.adopt(serverId, found.slice(i, i + ADOPT_BATCH))).length;

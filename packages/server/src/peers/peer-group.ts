@@ -8,7 +8,7 @@ import { isSilent, type Peers, type Place } from '../journal/peers.ts';
 import { askToTakeUp } from './ask-to-take-up.ts';
 import { checkPeers, type PeersCheck } from './check-peers.ts';
 import { findTwin } from './find-twin.ts';
-import { LeftWorkspaces, type LocalWorkspaces } from './left-workspaces.ts';
+import { LeftWorkspaces, type LeftWorkspacesOptions } from './left-workspaces.ts';
 import { PeerSeal } from './peer-seal.ts';
 import { Presence, type Self } from './presence.ts';
 import type { SharedPlaces } from './run-workspace.ts';
@@ -17,7 +17,7 @@ export interface PeerGroupOptions {
   peers: Peers;
   self: Self;
   /** Undefined in a process without workspaces. */
-  workspaces: LocalWorkspaces | undefined;
+  workspaces: LeftWorkspacesOptions['workspaces'] | undefined;
   retentionMs: number;
   log: Log;
 }

@@ -18,13 +18,13 @@ function workspace({ alone = false } = {}): RunWorkspace {
     place: async (_, serverId) => void steps.push(`placed on ${serverId}`),
     locate: async () => (recorded === undefined ? undefined : { serverId: recorded, server: undefined }),
   };
-  const backend = {
-    openWorkspace: async () => (isHere ? ({} as never) : undefined),
+  const workspaces = {
+    open: async () => (isHere ? ({} as never) : undefined),
     isReverted: async () => isReverted,
     discard: async () => void steps.push('discarded'),
   };
   const shared = alone ? undefined : { serverId: 'self', places: places as WorkspacePlaces };
-  return new RunWorkspace(LEASE, { backend, shared });
+  return new RunWorkspace(LEASE, { workspaces, shared });
 }
 
 const PLACED = 'placed on self';

@@ -10,7 +10,7 @@
  * The sandbox may have outdated files, too: if a server was killed, its files in a far container are gone, and older ones are
  * here.
  */
-import type { ToolBackend } from '@talaria/sandbox';
+import type { TrajectoryWorkspaces } from '@talaria/sandbox';
 import type { Lease } from '../journal/journal.ts';
 import type { WorkspacePlaces } from '../journal/peers.ts';
 
@@ -21,7 +21,7 @@ export interface SharedPlaces {
 }
 
 export interface RunWorkspaceOptions {
-  backend: Pick<ToolBackend, 'openWorkspace' | 'isReverted' | 'discard'>;
+  workspaces: Pick<TrajectoryWorkspaces, 'open' | 'isReverted' | 'discard'>;
   /** Undefined if no other server can have worked on the run. */
   shared: SharedPlaces | undefined;
 }
@@ -53,14 +53,14 @@ export class RunWorkspace {
 
   /** Finds out which files of the run are here, and deletes outdated ones. `used`: whether its calls have worked with any. */
   async find(used: boolean): Promise<FoundWorkspace> {
-    const { backend, shared } = this.#options;
+    const { workspaces, shared } = this.#options;
     const { runId } = this.#lease;
     const place = await shared?.places.locate(runId);
-    const isHere = (await backend.openWorkspace(runId)) !== undefined;
+    const isHere = (await workspaces.open(runId)) !== undefined;
     const isElsewhere = place !== undefined && place.serverId !== shared?.serverId;
-    if (!isElsewhere && (await backend.isReverted(runId))) return 'reverted';
+    if (!isElsewhere && (await workspaces.isReverted(runId))) return 'reverted';
     if (!isElsewhere && (isHere || !used)) return 'here';
-    if (isHere) await backend.discard(runId);
+    if (isHere) await workspaces.discard(runId);
     await this.place();
     return 'lost';
   }

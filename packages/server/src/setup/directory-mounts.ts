@@ -3,13 +3,13 @@
  * their own. A run has its directory until it ends, also while it waits for somebody or after a restart. Which run has which
  * directory is what the sandbox remembers, so nothing else has to survive a crash.
  */
-import { SandboxError, type ToolBackend } from '@talaria/sandbox';
+import { SandboxError, type TrajectoryWorkspaces } from '@talaria/sandbox';
 import { RunFailure } from '../agent/agent-run.ts';
 import type { Log } from '../basics/log.ts';
 import type { OperatorDirectory } from '../config/index.ts';
 
 export interface DirectoryMountsOptions {
-  backend: Pick<ToolBackend, 'mountDirectory' | 'mountedAt' | 'discard'>;
+  workspaces: TrajectoryWorkspaces;
   directories: readonly OperatorDirectory[];
   log: Log;
 }
@@ -35,13 +35,13 @@ export class DirectoryMounts {
    * Before anybody is served.
    */
   async withdraw(ownerOf: (runId: string) => Promise<string | undefined>): Promise<void> {
-    const { backend, directories } = this.#options;
+    const { workspaces, directories } = this.#options;
     const mounts = directories.filter(({ mode }) => mode === 'mount');
     for (const [path, entries] of Map.groupBy(mounts, (one) => one.path)) {
-      for (const runId of (await backend.mountedAt?.(path)) ?? []) {
+      for (const runId of (await workspaces.mountedAt?.(path)) ?? []) {
         const owner = await ownerOf(runId);
         if (owner === undefined || entries.some((one) => isAllowed(one, owner))) continue;
-        await backend.discard(runId);
+        await workspaces.discard(runId);
       }
     }
   }
@@ -54,18 +54,18 @@ export class DirectoryMounts {
   }
 
   async #mount(name: string, { runId, owner, isUnfinished }: MountingRun): Promise<void> {
-    const { backend, directories, log } = this.#options;
+    const { workspaces, directories, log } = this.#options;
     const known = directories.find((one) => one.name === name && isAllowed(one, owner));
-    if (known?.mode !== 'mount' || !backend.mountDirectory || !backend.mountedAt) {
+    if (known?.mode !== 'mount' || !workspaces.mount || !workspaces.mountedAt) {
       throw refused(`the operator does not let this key work in the directory '${name}' any more`);
     }
-    for (const other of await backend.mountedAt(known.path)) {
+    for (const other of await workspaces.mountedAt(known.path)) {
       if (other !== runId && (await isUnfinished(other))) {
         throw refused(`${other} works in the directory '${name}'; start this run when that one has ended`);
       }
     }
     try {
-      await backend.mountDirectory(runId, known.path);
+      await workspaces.mount(runId, known.path);
     } catch (error) {
       if (!(error instanceof SandboxError) || error.code !== 'invalid_request') throw error;
       // The reason names the path, which no client may know.

@@ -11,7 +11,7 @@ import {
   packDirectory,
   packTree,
   SandboxError,
-  type ToolBackend,
+  type TrajectoryWorkspaces,
   type TreeEntry,
   type WorkspaceWriter,
 } from '@talaria/sandbox';
@@ -54,7 +54,7 @@ export interface RunSetup {
 }
 
 export interface PreparerOptions {
-  backend: Pick<ToolBackend, 'discard' | 'openWriter'>;
+  workspaces: TrajectoryWorkspaces;
   blobs: Pick<BlobStore, 'read'>;
   limits: SetupLimits;
   directories: readonly OperatorDirectory[];
@@ -77,14 +77,14 @@ export class WorkspacePreparer {
 
   /** Rejects with a `RunFailure`, or with the reason of the signal. No slot may hold the workspace. */
   async prepare({ runId, owner, setup, inherit, run, signal }: RunSetup): Promise<void> {
-    const { backend, limits, log } = this.#options;
+    const { workspaces, limits, log } = this.#options;
     const startedAt = performance.now();
     const left = { ...limits };
     const writer = await this.#part('workspace', signal, async () => {
-      await backend.discard(runId);
+      await workspaces.discard(runId);
       failpoint('setup.after-clear');
       await inherit?.();
-      return (await backend.openWriter(runId, { create: true }))!;
+      return (await workspaces.openWriter(runId, { create: true }))!;
     });
     if (setup.directory !== undefined) {
       const directory = { name: setup.directory, owner };

@@ -259,11 +259,11 @@ describe('releasing', () => {
     const [kept, nameless] = [await acquire('ada', 'task-1'), await acquire('ada')];
     await slots.release('ada', kept.id, { resetWorkspace: false });
     await slots.release('ada', nameless.id, { resetWorkspace: false });
-    expect(backend.workspaces.size).toBe(1);
+    expect(backend.kept.size).toBe(1);
     await vi.advanceTimersByTimeAsync(KEEP_MS / 2);
-    expect(backend.workspaces.size).toBe(1);
+    expect(backend.kept.size).toBe(1);
     await vi.advanceTimersByTimeAsync(KEEP_MS);
-    expect(backend.workspaces.size).toBe(0);
+    expect(backend.kept.size).toBe(0);
   });
 
   test('tells which files a slot that was lost has left', async () => {
@@ -292,7 +292,7 @@ describe('releasing', () => {
     backend.calls.pop()!.end({ success: false, failure: 'gone' });
     await batch;
     let heldThen: number | undefined;
-    backend.isReverted = async () => {
+    backend.workspaces.isReverted = async () => {
       heldThen = slots.stats('ada').held;
       return true;
     };
@@ -307,15 +307,15 @@ describe('releasing', () => {
     const { id } = await acquire('ada', 'task-1');
     await code(slots.release('ada', id, { resetWorkspace: true })).toMatchObject({ code: 'slot_not_closed' });
     expect(slots.stats('ada').held).toBe(0);
-    expect(backend.workspaces.size).toBe(1);
+    expect(backend.kept.size).toBe(1);
     await vi.advanceTimersByTimeAsync(2 * KEEP_MS);
-    expect(backend.workspaces.size).toBe(0);
+    expect(backend.kept.size).toBe(0);
   });
 
   test('deletes the files on request', async () => {
     const { id } = await acquire('ada', 'task-1');
     await slots.release('ada', id, { resetWorkspace: true });
-    expect(backend.workspaces.size).toBe(0);
+    expect(backend.kept.size).toBe(0);
   });
 });
 

@@ -91,7 +91,7 @@ export class ClientSlots {
     this.#options = options;
     const { maxSlots: max, maxSlotsPerOwner: maxPerOwner, backend, keepFilesMs: keepMs, log } = options;
     this.#places = new SlotPlaces({ max, maxPerOwner, maxWaiting: WAITING_MAX, pace: this.#pace });
-    this.#kept = new KeptWorkspaces({ backend, keepMs, log });
+    this.#kept = new KeptWorkspaces({ workspaces: backend.workspaces, keepMs, log });
   }
 
   /** The backend is started. */
@@ -291,7 +291,7 @@ export class ClientSlots {
       await this.#giveToBackend(held, options);
       if (!isLost(held) || isReset(held, options)) return {};
       // Asked before the place is free: who waits for it may acquire these files, which are then not reverted any more.
-      const isReverted = await this.#options.backend.isReverted(held.workspace);
+      const isReverted = await this.#options.backend.workspaces.isReverted(held.workspace);
       return { files_after_loss: isReverted ? 'reverted' : 'kept' };
     } finally {
       held.giveBack();

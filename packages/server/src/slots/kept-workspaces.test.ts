@@ -11,8 +11,8 @@ beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
   [present, failing] = [new Set(), false];
   kept = new KeptWorkspaces({
-    backend: {
-      listWorkspaces: async () => [...present],
+    workspaces: {
+      list: async () => [...present],
       async discard(name) {
         if (failing) throw new Error('the disk is away');
         present.delete(name);

@@ -6,7 +6,7 @@
  * from its start on. This class ignores workspaces of runs.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { ToolBackend } from '@talaria/sandbox';
+import type { TrajectoryWorkspaces } from '@talaria/sandbox';
 import type { Log } from '../basics/log.ts';
 import { SweepTimer } from '../engine/sweep-timer.ts';
 
@@ -28,7 +28,7 @@ export function namelessWorkspace(): string {
 }
 
 export interface KeptWorkspacesOptions {
-  backend: Pick<ToolBackend, 'discard' | 'listWorkspaces'>;
+  workspaces: Pick<TrajectoryWorkspaces, 'discard' | 'list'>;
   keepMs: number;
   log: Log;
 }
@@ -45,9 +45,9 @@ export class KeptWorkspaces {
 
   /** Takes over what an earlier server left. The backend is started. */
   async start(): Promise<void> {
-    const { backend, keepMs, log } = this.#options;
+    const { workspaces, keepMs, log } = this.#options;
     try {
-      for (const name of await backend.listWorkspaces()) {
+      for (const name of await workspaces.list()) {
         if (NAMELESS.test(name)) this.#dueAt.set(name, 0);
         else if (TRAJECTORY.test(name)) this.keep(name);
       }
@@ -72,13 +72,13 @@ export class KeptWorkspaces {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { backend, log } = this.#options;
+    const { workspaces, log } = this.#options;
     for (const [name, dueAt] of this.#dueAt) {
       if (signal.aborted) return;
       // Somebody may have acquired it while the one before was deleted.
       if (dueAt > Date.now() || !this.#dueAt.has(name)) continue;
       try {
-        await backend.discard(name);
+        await workspaces.discard(name);
         if (this.#dueAt.get(name) === dueAt) this.#dueAt.delete(name);
       } catch (error) {
         log.warn(

@@ -89,7 +89,8 @@ function slotSource(
   { slots, workbench, secrets }: Pick<HttpParts, 'slots' | 'workbench' | 'secrets'>,
 ): SlotSource | undefined {
   if (slots !== undefined && workbench !== undefined) {
-    return { slots, files: workbench.backend, mask: secrets.mask };
+    const { backend } = workbench;
+    return { slots, files: backend, workspaces: backend.workspaces, mask: secrets.mask };
   }
   if (role === 'work') return undefined;
   return role === 'http' ? 'no_sandbox' : 'slots_unavailable';

@@ -12,6 +12,7 @@ import {
   SandboxError,
   type ToolBackend,
   ToolExecutor,
+  type TrajectoryWorkspaces,
   type WorkspaceReader,
   type WorkspaceWriter,
 } from '@talaria/sandbox';
@@ -36,7 +37,6 @@ import type { Checkpoint } from '../journal/checkpoints.ts';
 import type { Claim } from '../journal/journal.ts';
 import type { McpServerHealth } from '../mcp/mcp-server.ts';
 import { McpServers } from '../mcp/mcp-servers.ts';
-import type { LocalWorkspaces } from '../peers/left-workspaces.ts';
 import { RunWorkspace, type SharedPlaces } from '../peers/run-workspace.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { DirectoryMounts } from '../setup/directory-mounts.ts';
@@ -102,7 +102,11 @@ export class Workbench {
     this.model = model;
     this.#backend = backend;
     this.#executor = new ToolExecutor(this.#backend);
-    this.#mounts = new DirectoryMounts({ backend, directories: config.directories, log });
+    this.#mounts = new DirectoryMounts({
+      workspaces: backend.workspaces,
+      directories: config.directories,
+      log,
+    });
     this.#mcp = new McpServers(config.mcpServers, {
       environment: process.env,
       toolTimeoutSeconds: config.toolTimeoutSeconds,
@@ -168,18 +172,18 @@ export class Workbench {
 
   /** Undefined for a run that has no workspace here. */
   openWorkspace(runId: string): Promise<WorkspaceReader | undefined> {
-    return this.#backend.openWorkspace(runId);
+    return this.workspaces.open(runId);
   }
 
   /** Undefined for a run that has no workspace here and is not worked on here. */
   async openWriter(runId: string): Promise<WorkspaceWriter | undefined> {
-    const existing = await this.#backend.openWriter(runId);
+    const existing = await this.workspaces.openWriter(runId);
     const place = this.#worked.get(runId);
     // While a workspace is being prepared, its files may be deleted at any moment.
     if (place?.isPreparing === true) return undefined;
     if (existing !== undefined || place === undefined) return existing;
     await place.place();
-    return this.#backend.openWriter(runId, { create: true });
+    return this.workspaces.openWriter(runId, { create: true });
   }
 
   /** For users of the sandbox without the agent. */
@@ -187,8 +191,8 @@ export class Workbench {
     return this.#backend;
   }
 
-  get workspaces(): LocalWorkspaces {
-    return this.#backend;
+  get workspaces(): TrajectoryWorkspaces {
+    return this.#backend.workspaces;
   }
 
   /**
@@ -202,7 +206,7 @@ export class Workbench {
   ): Promise<Toolbox> {
     await this.#mcp.tried();
     const { runId } = claim;
-    const place = new RunWorkspace(claim, { backend: this.#backend, shared });
+    const place = new RunWorkspace(claim, { workspaces: this.workspaces, shared });
     place.isPreparing = unprepared;
     this.#worked.set(runId, place);
     const checkpoints = this.#config.checkpoints ? this.#checkpoints(runId, last, blobs) : undefined;
@@ -266,7 +270,7 @@ export class Workbench {
           return { kind: found };
         },
         checkpoint: async (upto, origin, signal) => checkpoints?.make(upto, origin, signal),
-        isReverted: () => this.#backend.isReverted(runId),
+        isReverted: () => this.workspaces.isReverted(runId),
         restoreLast: () => lostSlots.restore(),
         blobsOf: async (checkpoint) => checkpoints?.blobsOf(checkpoint),
       },
@@ -280,7 +284,7 @@ export class Workbench {
   #preparer(blobs: BlobStore): WorkspacePreparer {
     const { workspaceSetupMb, workspaceSetupEntries } = this.#config;
     return new WorkspacePreparer({
-      backend: this.#backend,
+      workspaces: this.workspaces,
       blobs,
       limits: { maxBytes: workspaceSetupMb * MB, maxEntries: workspaceSetupEntries },
       directories: this.#config.directories,
@@ -298,7 +302,7 @@ export class Workbench {
     const isOurs = () => this.#worked.get(runId) === place;
     try {
       if (isOurs()) await this.#executor.release(runId);
-      if (isOurs()) await this.#backend.discard(runId);
+      if (isOurs()) await this.workspaces.discard(runId);
     } catch (error) {
       this.#log.warn({ runId, err: error }, 'a half prepared workspace could not be deleted');
     }
@@ -316,13 +320,12 @@ export class Workbench {
       checkpointIgnore,
     } = this.#config;
     const ignore = (checkpointIgnore ?? '').split(',').flatMap((pattern) => pattern.trim() || []);
-    const [backend, log, report] = [this.#backend, this.#log, this.#report];
     return new CheckpointMaker(runId, last, {
-      backend,
+      workspaces: this.workspaces,
       blobs,
       limits: { maxBytes, maxFileBytes, ignore },
-      log,
-      report,
+      log: this.#log,
+      report: this.#report,
     });
   }
 

@@ -101,7 +101,7 @@ describe('a client and its server', () => {
     const command = 'while :; do date +%N > beat; sleep 0.01; done';
     connection.write(`{"call":"execute","count":1}\n`);
     connection.write(`${JSON.stringify({ index: 0, slotId, tool: 'bash', args: { command } })}\n`);
-    const reader = await backend.openWorkspace('one');
+    const reader = await backend.workspaces.open('one');
     await expect
       .poll(async () => (await reader?.list('beat').catch(() => undefined))?.entries.length)
       .toBe(1);

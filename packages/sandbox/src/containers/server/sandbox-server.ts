@@ -4,7 +4,7 @@
  */
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Slot } from '../../backend.ts';
+import type { Slot, ToolBackend } from '../../backend.ts';
 import { Channels } from '../relay/channels.ts';
 import { GREETING } from '../relay/reach-by-relay.ts';
 import { ProtocolError, readFrames, writeFrame } from './frames.ts';
@@ -23,20 +23,25 @@ import {
   type ToolResult,
 } from './protocol.ts';
 import { encodePart, type Part, type WorkspaceCall } from './workspace-calls.ts';
-import { type PackingBackend, serveWorkspace } from './workspace-service.ts';
+import { type PackingWorkspaces, serveWorkspace } from './workspace-service.ts';
 
 type Frames = AsyncGenerator<unknown, void>;
 
 const OWNER_WITHIN_MS = 60_000;
 
+/** A backend whose workspaces can move elsewhere. */
+export interface ServedBackend extends ToolBackend {
+  readonly workspaces: PackingWorkspaces;
+}
+
 export class SandboxServer {
-  readonly #backend: PackingBackend;
+  readonly #backend: ServedBackend;
   readonly #end: () => void;
   readonly #slots = new Map<string, Slot>();
   readonly #deadline: NodeJS.Timeout;
 
   /** `end` is called when the connection of its owner has ended, or when no owner has come in time. */
-  constructor(backend: PackingBackend, end: () => void) {
+  constructor(backend: ServedBackend, end: () => void) {
     this.#backend = backend;
     this.#end = end;
     this.#deadline = setTimeout(end, OWNER_WITHIN_MS);
@@ -104,7 +109,7 @@ export class SandboxServer {
     const closed = new AbortController();
     connection.once('close', () => closed.abort());
     const say = (part: Part) => writeFrame(connection, encodePart(part));
-    await serveWorkspace(this.#backend, call, frames, say, closed.signal);
+    await serveWorkspace(this.#backend.workspaces, call, frames, say, closed.signal);
     if (!closed.signal.aborted) await ended(connection);
   }
 

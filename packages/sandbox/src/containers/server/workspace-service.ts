@@ -1,9 +1,9 @@
 /** The server's side of the calls about workspaces (workspace-calls.ts). */
 import type { Readable } from 'node:stream';
 import type { ArchiveFormat, WorkspaceReader } from '../../artifacts.ts';
-import type { ToolBackend } from '../../backend.ts';
 import type { CapturedPath, ReadFilesOptions } from '../../captures.ts';
 import { SandboxError } from '../../errors.ts';
+import type { TrajectoryWorkspaces } from '../../trajectory-workspaces.ts';
 import type { WorkspaceWriter } from '../../writing.ts';
 import { captureLines, parsePaths } from './capture-lines.ts';
 import {
@@ -17,8 +17,8 @@ import {
   type WorkspacePart,
 } from './workspace-calls.ts';
 
-/** A backend whose workspaces can move elsewhere with everything that belongs to them. */
-export interface PackingBackend extends ToolBackend {
+/** Workspaces that can move elsewhere with everything that belongs to them. */
+export interface PackingWorkspaces extends TrajectoryWorkspaces {
   /** `readFiles` in one stream. */
   readFileBytes(
     trajectoryId: string,
@@ -32,14 +32,14 @@ export interface PackingBackend extends ToolBackend {
 }
 
 export async function serveWorkspace(
-  backend: PackingBackend,
+  workspaces: PackingWorkspaces,
   call: WorkspaceCall,
   frames: AsyncGenerator<unknown, void>,
   say: (part: Part) => Promise<void>,
   closed: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const part of answers(backend, call, frames, closed)) {
+    for await (const part of answers(workspaces, call, frames, closed)) {
       closed.throwIfAborted();
       await say(part);
     }
@@ -49,7 +49,7 @@ export async function serveWorkspace(
 }
 
 async function* answers(
-  backend: PackingBackend,
+  workspaces: PackingWorkspaces,
   call: WorkspaceCall,
   frames: AsyncGenerator<unknown, void>,
   signal: AbortSignal,
@@ -59,58 +59,56 @@ async function* answers(
     case 'capture': {
       const { since, maxEntries, maxFileBytes, ignore } = call;
       const limits = { maxEntries, maxFileBytes, ignore };
-      const capture = await backend.captureWorkspace(trajectoryId, { since, limits, signal });
+      const capture = await workspaces.capture(trajectoryId, { since, limits, signal });
       return yield* streamed(capture && captureLines(capture));
     }
     case 'read': {
       const paths = await parsePaths(bytesOf(partsOf(frames)));
-      return yield* streamed(backend.readFileBytes(trajectoryId, paths, { signal }));
+      return yield* streamed(workspaces.readFileBytes(trajectoryId, paths, { signal }));
     }
     case 'list': {
       const { path, recursive, maxEntries } = call;
-      const reader = await readerOf(backend, trajectoryId);
+      const reader = await readerOf(workspaces, trajectoryId);
       yield { answer: await reader.list(path, { recursive, maxEntries, signal }) };
       return;
     }
     case 'archive': {
       const { path, maxBytes, maxEntries } = call;
       const format = call.format as ArchiveFormat | undefined;
-      const reader = await readerOf(backend, trajectoryId);
+      const reader = await readerOf(workspaces, trajectoryId);
       return yield* streamed(await reader.archive(path, { format, maxBytes, maxEntries, signal }));
     }
     case 'file':
-      return yield* fileAnswers(await readerOf(backend, trajectoryId), call.path, frames);
+      return yield* fileAnswers(await readerOf(workspaces, trajectoryId), call.path, frames);
     case 'snapshot':
-      return yield* streamed(
-        await backend.snapshotWorkspace(trajectoryId, { maxBytes: call.maxBytes, signal }),
-      );
+      return yield* streamed(await workspaces.snapshot(trajectoryId, { maxBytes: call.maxBytes, signal }));
     case 'pack':
-      return yield* streamed(await backend.pack(trajectoryId, call.part));
+      return yield* streamed(await workspaces.pack(trajectoryId, call.part));
     case 'unpack':
-      await backend.unpack(trajectoryId, call.part, bytesOf(partsOf(frames)));
+      await workspaces.unpack(trajectoryId, call.part, bytesOf(partsOf(frames)));
       yield { answer: true };
       return;
     case 'write': {
       const { path, ifMatch, ifNoneMatch } = call;
-      const writer = await writerOf(backend, trajectoryId);
+      const writer = await writerOf(workspaces, trajectoryId);
       const written = await writer.write(path, bytesOf(partsOf(frames)), { ifMatch, ifNoneMatch, signal });
       yield { answer: written };
       return;
     }
     case 'remove': {
       const { path, recursive, ifMatch, ifNoneMatch } = call;
-      const writer = await writerOf(backend, trajectoryId);
+      const writer = await writerOf(workspaces, trajectoryId);
       await writer.remove(path, { recursive, ifMatch, ifNoneMatch });
       yield { answer: true };
       return;
     }
     case 'merge': {
-      const writer = await writerOf(backend, trajectoryId);
+      const writer = await writerOf(workspaces, trajectoryId);
       yield { answer: await writer.merge(bytesOf(partsOf(frames)), { signal }) };
       return;
     }
     case 'discard':
-      await backend.discard(trajectoryId);
+      await workspaces.discard(trajectoryId);
       yield { answer: true };
   }
 }
@@ -143,14 +141,14 @@ async function* untilDone(frames: AsyncGenerator<unknown, void>): AsyncGenerator
   for (let next = await frames.next(); !next.done; next = await frames.next()) yield next.value;
 }
 
-async function readerOf(backend: ToolBackend, trajectoryId: string): Promise<WorkspaceReader> {
-  const reader = await backend.openWorkspace(trajectoryId);
+async function readerOf(workspaces: TrajectoryWorkspaces, trajectoryId: string): Promise<WorkspaceReader> {
+  const reader = await workspaces.open(trajectoryId);
   if (reader) return reader;
   throw notHere();
 }
 
-async function writerOf(backend: ToolBackend, trajectoryId: string): Promise<WorkspaceWriter> {
-  const writer = await backend.openWriter(trajectoryId);
+async function writerOf(workspaces: TrajectoryWorkspaces, trajectoryId: string): Promise<WorkspaceWriter> {
+  const writer = await workspaces.openWriter(trajectoryId);
   if (writer) return writer;
   throw notHere();
 }

@@ -72,7 +72,7 @@ export function describeFailures(daemon: () => TestDaemon): void {
     test('the workspace can be read while its container is dead', async () => {
       await container('kill');
       await expect.poll(() => slot.state).toBe('error');
-      const reader = await docker.backend.openWorkspace(trajectory);
+      const reader = await docker.backend.workspaces.open(trajectory);
       expect((await reader?.list('.'))?.entries.map(({ path }) => path)).toEqual(['note']);
     });
 
@@ -98,7 +98,7 @@ export function describeFailures(daemon: () => TestDaemon): void {
           name: 'SandboxError',
           message: expect.stringContaining('DOCKER_HOST'),
         });
-        const reader = await docker.backend.openWorkspace(trajectory);
+        const reader = await docker.backend.workspaces.open(trajectory);
         expect((await reader?.list('.'))?.entries.map(({ path }) => path)).toEqual(['note']);
       } finally {
         await own.start();

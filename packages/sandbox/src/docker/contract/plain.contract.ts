@@ -177,8 +177,8 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
         ].join('; '),
       );
       await docker.backend.release(slot);
-      expect(await docker.backend.openWorkspace(theirs)).toBeUndefined();
-      expect(await docker.backend.openWorkspace(mine)).toBeUndefined();
+      expect(await docker.backend.workspaces.open(theirs)).toBeUndefined();
+      expect(await docker.backend.workspaces.open(mine)).toBeUndefined();
       const left = await readdir(docker.workspacesDir);
       expect(left).toEqual(before);
       for (const name of left)

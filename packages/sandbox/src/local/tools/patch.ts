@@ -14,7 +14,7 @@ import {
   seeFile,
 } from '../../workspace/files/file-changes.ts';
 import { pathComponents, WorkspacePathError } from '../../workspace/files/path-components.ts';
-import { inTurn } from '../../workspace/files/turns.ts';
+import { fileTurns } from '../../workspace/files/turns.ts';
 import { applyHunks } from '../edits/apply-hunks.ts';
 import { EditError } from '../edits/edit-error.ts';
 import { type FilePatch, PatchFormatError, parsePatch } from '../edits/parse-patch.ts';
@@ -33,7 +33,7 @@ interface Planned {
 
 export const patch: Run<'patch'> = async (args, context) => {
   const plan = 'patch' in args ? planPatch(args.patch, context) : planReplacement(args, context);
-  return await inTurn(context.workspace.dir, async (): Promise<ToolOutcome> => {
+  return await fileTurns.take(context.workspace.dir, async (): Promise<ToolOutcome> => {
     try {
       const { changes, summary } = await plan();
       if (context.signal.aborted) {

@@ -9,7 +9,7 @@ import { hashFile } from '../artifacts/digests.ts';
 import { nameFailures } from '../artifacts/failures.ts';
 import { requestedPath } from '../artifacts/requested-path.ts';
 import { InvalidPathError } from '../files/path-components.ts';
-import { inTurn } from '../files/turns.ts';
+import { fileTurns } from '../files/turns.ts';
 import {
   assertRegular,
   createInside,
@@ -116,7 +116,7 @@ export class WorkspaceDirectory implements WritableWorkspace {
 
   /** In turn with the file tools: none of them overwrites what it has not seen. */
   #changing<T>(work: () => Promise<T>): Promise<T> {
-    return nameFailures(() => inTurn(this.#options.dir, work));
+    return nameFailures(() => fileTurns.take(this.#options.dir, work));
   }
 }
 

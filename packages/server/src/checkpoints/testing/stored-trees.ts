@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TalariaError } from '@talaria/protocol';
-import type { CapturedEntry, CaptureLimits, OmittedEntry, ToolBackend } from '@talaria/sandbox';
+import type { CapturedEntry, CaptureLimits, OmittedEntry, TrajectoryWorkspaces } from '@talaria/sandbox';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { DirectoryBlobs } from '../../blobs/directory-blobs.ts';
 import {
@@ -80,17 +80,17 @@ export class StoredTrees implements Disposable {
 
   /** Of the workspace that a trajectory has now. */
   async capture(
-    backend: ToolBackend,
+    workspaces: TrajectoryWorkspaces,
     trajectory: string,
     { limits, ...options }: StoredTreeOptions & { limits?: CaptureLimits } = {},
   ): Promise<CheckpointFiles> {
-    const capture = await backend.captureWorkspace(trajectory, { limits });
+    const capture = await workspaces.capture(trajectory, { limits });
     const changed = capture?.changed ?? [];
     const files = new Map(
       changed.flatMap((entry) => (entry.type === 'file' ? [[entryKey(entry), entry] as const] : [])),
     );
     const contents = new Map<CapturedEntry, Buffer>();
-    for await (const file of backend.readFiles(trajectory, [...files.values()])) {
+    for await (const file of workspaces.readFiles(trajectory, [...files.values()])) {
       const chunks: Buffer[] = [];
       for await (const chunk of file.content()) chunks.push(chunk);
       contents.set(files.get(entryKey(file))!, Buffer.concat(chunks));

@@ -40,7 +40,8 @@ function fakeSlots(backend: FakeBackend): SlotSource {
     keepFilesMs: 60_000,
     log: pino({ level: 'silent' }),
   });
-  return { slots, files: backend.asBackend, mask: (text) => text.replaceAll('s3cret', '***') };
+  const { workspaces } = backend.asBackend;
+  return { slots, files: backend.asBackend, workspaces, mask: (text) => text.replaceAll('s3cret', '***') };
 }
 
 test('a process with a sandbox serves slots, also if it serves nothing else to clients', async () => {

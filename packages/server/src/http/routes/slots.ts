@@ -8,7 +8,7 @@ import {
   type SlotReleased,
   TalariaError,
 } from '@talaria/protocol';
-import type { ToolBackend } from '@talaria/sandbox';
+import type { TrajectoryWorkspaces } from '@talaria/sandbox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { atMost } from '../../basics/at-most.ts';
 import type { ClientSlots, SlotCall } from '../../slots/client-slots.ts';
@@ -29,7 +29,8 @@ import { installArtifactRoutes } from './artifacts.ts';
 
 export interface SlotService {
   slots: ClientSlots;
-  files: SlotFiles & Pick<ToolBackend, 'openWorkspace'>;
+  files: SlotFiles;
+  workspaces: Pick<TrajectoryWorkspaces, 'open'>;
   mask(text: string): string;
 }
 
@@ -96,7 +97,7 @@ export function installSlotRoutes(app: FastifyInstance, source: SlotSource): voi
     holder: 'slot_id',
     options: {},
     answer: ({ request, reply, id, question }, here) =>
-      answer(async ({ slots, files }) => {
+      answer(async ({ slots, files, workspaces }) => {
         const inUse = slots.use(request.owner, id);
         // The slot is in use until the last byte is sent.
         onClose(reply, () => inUse[Symbol.dispose]());
@@ -105,7 +106,7 @@ export function installSlotRoutes(app: FastifyInstance, source: SlotSource): voi
         if (question === 'archive' && wantsWholeArchive(query)) {
           return sendWholeArchive(files, inUse.slot, query, reply);
         }
-        return here(await files.openWorkspace(inUse.workspace));
+        return here(await workspaces.open(inUse.workspace));
       }),
   });
 }

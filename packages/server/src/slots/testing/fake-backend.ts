@@ -1,7 +1,7 @@
 /** A backend without commands: a test decides when an acquire, a release and a call end. */
 import { randomUUID } from 'node:crypto';
 import type { AcquireOptions, ExecuteOptions, ExecutionRequest, ExecutionResult } from '@talaria/sandbox';
-import { SandboxError, type Slot, type ToolBackend } from '@talaria/sandbox';
+import { SandboxError, type Slot, type ToolBackend, type TrajectoryWorkspaces } from '@talaria/sandbox';
 
 type Outcome = Partial<Pick<ExecutionResult, 'success' | 'output' | 'error'>> & {
   failure?: ExecutionResult['metadata']['failure'];
@@ -17,7 +17,8 @@ export class FakeBackend {
   readonly defaultTimeoutS = 180;
   /** By the name of the workspace. */
   readonly held = new Map<string, Slot>();
-  readonly workspaces = new Set<string>();
+  /** The names of the workspaces that exist. */
+  readonly kept = new Set<string>();
   readonly calls: PendingCall[] = [];
   /** Acquires wait for this. */
   gate: Promise<void> = Promise.resolve();
@@ -46,7 +47,7 @@ export class FakeBackend {
       trajectoryId,
     };
     this.held.set(trajectoryId, slot);
-    this.workspaces.add(trajectoryId);
+    this.kept.add(trajectoryId);
     return slot;
   }
 
@@ -57,20 +58,16 @@ export class FakeBackend {
     }
     this.held.delete(trajectoryId!);
     if (this.unclosable) throw this.unclosable;
-    if (resetWorkspace) this.workspaces.delete(trajectoryId!);
+    if (resetWorkspace) this.kept.delete(trajectoryId!);
   }
 
-  async discard(trajectoryId: string): Promise<void> {
-    this.workspaces.delete(trajectoryId);
-  }
-
-  async isReverted(trajectoryId: string): Promise<boolean> {
-    return this.reverted.has(trajectoryId);
-  }
-
-  async listWorkspaces(): Promise<string[]> {
-    return [...this.workspaces];
-  }
+  readonly workspaces: Pick<TrajectoryWorkspaces, 'discard' | 'isReverted' | 'list'> = {
+    discard: async (trajectoryId) => {
+      this.kept.delete(trajectoryId);
+    },
+    isReverted: async (trajectoryId) => this.reverted.has(trajectoryId),
+    list: async () => [...this.kept],
+  };
 
   executeBatch(
     requests: readonly ExecutionRequest[],
