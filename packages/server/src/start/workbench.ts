@@ -16,7 +16,6 @@ import {
   type WorkspaceReader,
   type WorkspaceWriter,
 } from '@talaria/sandbox';
-import { RunFailure } from '../agent/agent-run.ts';
 import { parseRule } from '../agent/approvals/command-rules.ts';
 import { createGate, type Gate } from '../agent/approvals/gate.ts';
 import type { Model } from '../agent/model/model.ts';
@@ -40,7 +39,6 @@ import { McpServers } from '../mcp/mcp-servers.ts';
 import { RunWorkspace, type SharedPlaces } from '../peers/run-workspace.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { DirectoryMounts } from '../setup/directory-mounts.ts';
-import type { RunCommand } from '../setup/git/clone.ts';
 import { WorkspacePreparer } from '../setup/workspace-preparer.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { createToolNames, type ToolNames } from '../telemetry/tool-names.ts';
@@ -49,6 +47,7 @@ import { checkSandbox } from './checks/check-sandbox.ts';
 import { configuredBackend } from './configured-backend.ts';
 import { configuredModel } from './configured-model.ts';
 import { limitsInBrief, unenforceable, unenforcedLimits } from './sandbox-limits.ts';
+import { SandboxWorkspace } from './sandbox-workspace.ts';
 import type { WorkDescription } from './server-handle.ts';
 
 const MB = 1024 * 1024;
@@ -222,63 +221,22 @@ export class Workbench {
     };
     const recover = lostSlots.recover.bind(lostSlots);
     const tools = this.#ownTools(createSandboxCall(this.#executor, runId, { before, recover }));
-    const usesWorkspace = (name: string): boolean =>
-      name !== todo.definition.name && tools.some(({ definition }) => definition.name === name);
-    return {
-      tools: new ToolSet(tools, this.#mcp),
-      workspace: {
-        isUsedBy: usesWorkspace,
-        prepare: async ({ inherited, setup = {} }, signal) => {
-          place.isPreparing = true;
-          await place.place();
-          await this.#executor.release(runId);
-          try {
-            const inherit = inherited && (() => this.#inherit(checkpoints, inherited, signal));
-            await this.#preparer(blobs).prepare({
-              runId,
-              owner: claim.run.owner,
-              setup,
-              inherit,
-              run: this.#commandOf(runId),
-              signal,
-            });
-          } catch (error) {
-            await this.#clear(runId, place);
-            throw error;
-          }
-          place.isPreparing = false;
-        },
-        mount: async (directory) => {
-          place.isPreparing = true;
-          await this.#executor.release(runId);
-          await this.#mounts.mount(directory, { runId, owner: claim.run.owner, isUnfinished });
-          place.isPreparing = false;
-        },
-        recover: async (conversation, prepared, signal) => {
-          const used =
-            prepared ||
-            conversation.some(
-              (message) => message.role === 'tool' && !message.is_error && usesWorkspace(message.tool),
-            );
-          const found = await place.find(used);
-          const lost = found === 'reverted' ? 'sandbox' : 'machine';
-          // A workspace that is neither here nor missed was to be restored by an owner that did not get that far.
-          if (found === 'reverted' || (await this.openWorkspace(runId)) === undefined) {
-            const restored = await checkpoints?.restoreLast(signal);
-            if (restored !== undefined) return { kind: 'restored', lost, ...restored };
-          }
-          return { kind: found };
-        },
-        checkpoint: async (upto, origin, signal) => checkpoints?.make(upto, origin, signal),
-        isReverted: () => this.workspaces.isReverted(runId),
-        restoreLast: () => lostSlots.restore(),
-        blobsOf: async (checkpoint) => checkpoints?.blobsOf(checkpoint),
-      },
-      close: () => {
-        if (this.#worked.get(runId) === place) this.#worked.delete(runId);
-        return release();
-      },
+    const isCurrent = () => this.#worked.get(runId) === place;
+    const workspace = new SandboxWorkspace({
+      ...{ claim, place, checkpoints, lostSlots, isCurrent, isUnfinished },
+      workspaces: this.workspaces,
+      executor: this.#executor,
+      preparer: this.#preparer(blobs),
+      mounts: this.#mounts,
+      isUsedBy: (name) =>
+        name !== todo.definition.name && tools.some(({ definition }) => definition.name === name),
+      log: this.#log,
+    });
+    const close = () => {
+      if (isCurrent()) this.#worked.delete(runId);
+      return release();
     };
+    return { tools: new ToolSet(tools, this.#mcp), workspace, close };
   }
 
   #preparer(blobs: BlobStore): WorkspacePreparer {
@@ -292,25 +250,6 @@ export class Workbench {
       mask: this.#secrets.mask,
       log: this.#log,
     });
-  }
-
-  /**
-   * Half of what a run should begin with must not look like the work of the run. If this server has claimed the run again
-   * meanwhile, the workspace is that of the new claim.
-   */
-  async #clear(runId: string, place: RunWorkspace): Promise<void> {
-    const isOurs = () => this.#worked.get(runId) === place;
-    try {
-      if (isOurs()) await this.#executor.release(runId);
-      if (isOurs()) await this.workspaces.discard(runId);
-    } catch (error) {
-      this.#log.warn({ runId, err: error }, 'a half prepared workspace could not be deleted');
-    }
-  }
-
-  #commandOf(runId: string): RunCommand {
-    return (command, env, { timeoutS, signal }) =>
-      this.#executor.execute(runId, 'bash', { command, env, timeout: timeoutS }, { timeoutS, signal });
   }
 
   #checkpoints(runId: string, last: Checkpoint | undefined, blobs: BlobStore): CheckpointMaker {
@@ -327,19 +266,6 @@ export class Workbench {
       log: this.#log,
       report: this.#report,
     });
-  }
-
-  async #inherit(
-    checkpoints: CheckpointMaker | undefined,
-    inherited: Checkpoint,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const restored = await checkpoints?.restore(inherited, signal);
-    if (restored !== undefined) return;
-    throw new RunFailure(
-      'workspace_setup',
-      'The files that the run was to continue with could not be restored',
-    );
   }
 
   checks(): Record<string, Check> {
