@@ -13,8 +13,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { AsOf } from '../replies/as-of.ts';
 import { attachment } from '../replies/content-disposition.ts';
 import { freeWhenSent } from '../replies/free-when-sent.ts';
-import { leaving } from '../replies/leaving.ts';
 import { prepareFile } from '../replies/prepare-file.ts';
+import { leaving } from '../requests/leaving.ts';
 import { count, flag, single } from '../requests/query.ts';
 
 export const CONTENT_TYPES: Record<ArchiveFormat, string> = {
