@@ -1,7 +1,8 @@
 /**
- * Prints the structure of the source: which folders import which, the longest files, lines of source and of tests.
- * Fails if files, or parts (the folders directly below `src`), import each other. Type imports may go both ways: they
- * do not exist at run time. `npm run house`, or `npx node <this file>` in another checkout to compare with.
+ * Prints the structure of the source: which folders import which, and which import each other; the longest files, lines
+ * of source and of tests. Fails if files, or parts (the folders directly below `src`), import each other. There type
+ * imports may go both ways, because they do not exist at run time; between folders they count. `npm run house`, or
+ * `npx node <this file>` in another checkout to compare with.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -29,6 +30,11 @@ console.log('Folders, and those they import:');
 for (const [folder, imported] of [...folders].sort(([a], [b]) => a.localeCompare(b))) {
   const list = [...imported].map(short).sort().join(', ');
   console.log(`  ${short(folder)}${list === '' ? '' : ` → ${list}`}`);
+}
+
+console.log();
+for (const group of cyclesIn(folders)) {
+  console.log(`Folders that import each other: ${group.map(short).join(', ')}`);
 }
 
 console.log('\nThe longest files:');

@@ -19,7 +19,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Idempotency } from '../../engine/run-creation.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
-import { onClose } from '../replies/on-close.ts';
+import { onClose } from '../requests/on-close.ts';
 import { lastSeq } from '../streams/event-stream.ts';
 import type { EventStreams, OpenStream } from '../streams/event-streams.ts';
 import type { StreamFormat } from '../streams/stream-format.ts';

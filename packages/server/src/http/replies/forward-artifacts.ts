@@ -11,7 +11,7 @@ import type { Place } from '../../journal/peers.ts';
 import { askPeer, NoAnswerError } from '../../peers/ask-peer.ts';
 import type { PeerSeal } from '../../peers/peer-seal.ts';
 import { header } from '../requests/header.ts';
-import { leaving } from './leaving.ts';
+import { leaving } from '../requests/leaving.ts';
 
 /** The route prefix of clients, and the prefix that peers use on their behalf. */
 const CLIENT_PREFIX = '/v1/';

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { onClose } from '../replies/on-close.ts';
+import { onClose } from './on-close.ts';
 
 /** A client may send nothing for this long while the server would take more. */
 const SILENT_MS = 60_000;

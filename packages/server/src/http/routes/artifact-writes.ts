@@ -15,9 +15,9 @@ import {
   type WriteConditions,
 } from '@talaria/sandbox';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
-import { leaving } from '../replies/leaving.ts';
 import { parseTags } from '../requests/byte-range.ts';
 import { header } from '../requests/header.ts';
+import { leaving } from '../requests/leaving.ts';
 import { flag, isGiven, single } from '../requests/query.ts';
 import { streamedBody } from '../requests/streamed-body.ts';
 

@@ -8,20 +8,15 @@
  */
 import { basename } from 'node:path';
 import { TalariaError } from '@talaria/protocol';
-import { ARCHIVE_FORMATS, type ArchiveFormat, SandboxError, type WorkspaceReader } from '@talaria/sandbox';
+import { SandboxError, type WorkspaceReader } from '@talaria/sandbox';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { ARCHIVE_CONTENT_TYPES, parseArchiveFormat } from '../replies/archive-format.ts';
 import type { AsOf } from '../replies/as-of.ts';
 import { attachment } from '../replies/content-disposition.ts';
 import { freeWhenSent } from '../replies/free-when-sent.ts';
-import { leaving } from '../replies/leaving.ts';
 import { prepareFile } from '../replies/prepare-file.ts';
+import { leaving } from '../requests/leaving.ts';
 import { count, flag, single } from '../requests/query.ts';
-
-export const CONTENT_TYPES: Record<ArchiveFormat, string> = {
-  'tar.gz': 'application/gzip',
-  tar: 'application/x-tar',
-  zip: 'application/zip',
-};
 
 /** A listing is one response, held in memory. */
 const LISTED_MAX = 10_000;
@@ -106,10 +101,10 @@ const sendContent: Answer<FastifyReply> = async (workspace, request, reply) => {
 
 const sendArchive: Answer<FastifyReply> = async (workspace, request, reply) => {
   const asked = single(request.query, 'path') ?? '';
-  const format = parseFormat(single(request.query, 'format'));
+  const format = parseArchiveFormat(single(request.query, 'format'));
   const archive = await existing(workspace).archive(asked, { format });
   reply.headers({
-    'content-type': CONTENT_TYPES[format],
+    'content-type': ARCHIVE_CONTENT_TYPES[format],
     'content-disposition': attachment(`${archiveName(asked) || Object.values(request.params)[0]}.${format}`),
     'cache-control': 'private, no-store',
   });
@@ -152,14 +147,6 @@ export async function withCodes<T>(work: () => Promise<T>): Promise<T> {
     if (error.code !== 'invalid_path' && error.code !== 'artifact_not_found') throw error;
     throw new TalariaError(error.code, { message: error.message, param: 'path', cause: error });
   }
-}
-
-export function parseFormat(value: string | undefined): ArchiveFormat {
-  if (value === undefined) return 'tar.gz';
-  const format = ARCHIVE_FORMATS.find((known) => known === value);
-  if (format !== undefined) return format;
-  const message = `'format' must be one of ${ARCHIVE_FORMATS.join(', ')}`;
-  throw new TalariaError('invalid_request', { message, param: 'format' });
 }
 
 /** The last name in the path; nothing for the workspace itself, however it was written. */

@@ -12,7 +12,7 @@ import { patchBetween } from '../../diff/patch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { RunCheckpoints } from '../../engine/run-checkpoints.ts';
 import { attachment } from '../replies/content-disposition.ts';
-import { leaving } from '../replies/leaving.ts';
+import { leaving } from '../requests/leaving.ts';
 import { eventSeq, single } from '../requests/query.ts';
 import { withCodes } from './artifacts.ts';
 

@@ -7,8 +7,8 @@ import { Readable } from 'node:stream';
 import { type ErrorBody, parseObject, TalariaError } from '@talaria/protocol';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { EmbeddingsEndpoint } from '../../agent/model/embeddings-endpoint.ts';
-import { leaving } from '../replies/leaving.ts';
 import { parseJsonBody } from '../requests/json-body.ts';
+import { leaving } from '../requests/leaving.ts';
 
 /** Two thousand embeddings of three thousand numbers each, as JSON text. */
 const ANSWER_MAX_BYTES = 200_000_000;

@@ -9,8 +9,8 @@ import {
 import type { FastifyInstance } from 'fastify';
 import type { FileFilter, StoredFile } from '../../journal/files.ts';
 import type { UploadedFiles } from '../../uploads/uploaded-files.ts';
-import { leaving } from '../replies/leaving.ts';
 import { prepareFile } from '../replies/prepare-file.ts';
+import { leaving } from '../requests/leaving.ts';
 import { count, single } from '../requests/query.ts';
 import { sentContentType, streamedBody } from '../requests/streamed-body.ts';
 import { readUploadForm } from '../requests/upload-form.ts';

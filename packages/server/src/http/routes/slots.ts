@@ -14,9 +14,9 @@ import { atMost } from '../../basics/at-most.ts';
 import type { ClientSlots, SlotCall } from '../../slots/client-slots.ts';
 import { withSandboxCodes } from '../../slots/sandbox-failure.ts';
 import { toTalariaError } from '../replies/errors.ts';
-import { leaving } from '../replies/leaving.ts';
-import { onClose } from '../replies/on-close.ts';
 import { parseJsonBody, parseOptionalJsonBody } from '../requests/json-body.ts';
+import { leaving } from '../requests/leaving.ts';
+import { onClose } from '../requests/on-close.ts';
 import { ResultStream } from '../slots/result-stream.ts';
 import {
   readAsJson,

@@ -6,8 +6,8 @@
 import { type SlotArtifact, TalariaError } from '@talaria/protocol';
 import type { Slot, ToolBackend } from '@talaria/sandbox';
 import type { FastifyReply } from 'fastify';
+import { ARCHIVE_CONTENT_TYPES, parseArchiveFormat } from '../replies/archive-format.ts';
 import { count, flag, single } from '../requests/query.ts';
-import { CONTENT_TYPES, parseFormat } from '../routes/artifacts.ts';
 
 /** They are held in memory; larger files need the streamed forms. */
 const CONTENT_MAX_BYTES = 10_000_000;
@@ -42,14 +42,14 @@ export async function sendWholeArchive(
   query: unknown,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const archiveFormat = parseFormat(single(query, 'format'));
+  const archiveFormat = parseArchiveFormat(single(query, 'format'));
   const { content } = await files.archiveArtifacts(slot, single(query, 'path'), {
     archiveFormat,
     maxBytes: count(query, 'max_bytes', ARCHIVE_MAX_BYTES),
     maxEntries: count(query, 'max_entries', ARCHIVE_MAX_ENTRIES),
   });
   return reply
-    .headers({ 'content-type': CONTENT_TYPES[archiveFormat], 'cache-control': 'private, no-store' })
+    .headers({ 'content-type': ARCHIVE_CONTENT_TYPES[archiveFormat], 'cache-control': 'private, no-store' })
     .send(content);
 }
 
