@@ -57,6 +57,8 @@ const LONG = [
   'packages/server/src/journal/moving/move-store.test.ts',
   'test/e2e/lifecycle.test.ts',
   'packages/server/src/journal/postgres/query-plans.test.ts',
+  // Waits ten seconds for a database that never answers.
+  'packages/server/src/start/configured-store.test.ts',
   'test/e2e/artifacts.test.ts',
   'test/dashboard/run.test.ts',
   'test/e2e/workspace-git.test.ts',
