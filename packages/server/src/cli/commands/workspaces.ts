@@ -18,7 +18,7 @@ export const workspaceCommands = {
         min: -1,
         about: 'compare with the files as they were after this event; -1: as it began',
       },
-      to: { ...seq, min: -1, about: 'and not with those of now, but as they were after this event' },
+      to: { ...seq, min: -1, about: 'show the changes up to this event, and not up to now' },
       stat: { type: 'flag', about: 'list the changed files, and how many lines of each' },
       json,
       server,

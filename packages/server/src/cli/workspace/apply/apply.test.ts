@@ -356,7 +356,7 @@ describe('the command', () => {
     mkdirSync(join(ours, '.talaria-apply-1'));
     expect(await apply()).toMatchObject({
       code: 1,
-      err: expect.stringContaining('Another apply is at work'),
+      err: expect.stringContaining('Another talaria apply works in this directory'),
     });
   });
 
