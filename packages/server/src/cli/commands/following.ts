@@ -104,7 +104,7 @@ export const followingCommands = {
   watch: defineCommand({
     name: 'watch',
     about: 'watch a run from its first event on, and answer its approvals',
-    details: 'As `run` does, for a run that is there already. A finished run is shown as it was.',
+    details: 'Like `run`, for a run that exists already. A finished run is shown as it was.',
     positionals: [run],
     options: {
       after: { ...seq, about: 'begin after the event with this number' },
