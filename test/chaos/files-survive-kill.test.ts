@@ -100,7 +100,7 @@ describe.concurrent('a server that is killed', () => {
     expect(await blobsAfterSweep(server, settings)).toBe(1);
   });
 
-  test('at any point of uploads and of a deletion does so', { tags: ['soak'] }, async () => {
+  test('at any failpoint of uploads and of a deletion has whole files only', { tags: ['soak'] }, async () => {
     const { server, settings } = await startServer('blob.before-whole');
     await using _ = server;
     await died(upload(server));

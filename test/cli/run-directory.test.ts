@@ -55,7 +55,7 @@ test('--with-git brings the repository along', async () => {
   expect(stdout).toContain('\nA  a.txt\n');
 });
 
-test('what is left out is said; an empty directory is nothing to upload', async () => {
+test('the command names what it leaves out, and uploads nothing for an empty directory', async () => {
   expect((await run(['--dir', '.', 'Do `ls -A`'])).stderr).toMatch(/^\. has no files to bring along\n/);
   execFileSync('bash', ['-c', 'mkfifo pipe; ln -s / root; touch a'], { cwd: directory });
   const { code, stderr } = await run(['--dir', '.', 'Do `ls -A`']);
@@ -109,7 +109,7 @@ test('-y uploads it whatever its size, and --json prints events alone', async ()
   expect(events.at(-1)!.event).toBe('run.completed');
 });
 
-test.skipIf(noTmux !== '')(`a person is asked about much${noTmux}`, async () => {
+test.skipIf(noTmux !== '')(`a person is asked before a large directory is uploaded${noTmux}`, async () => {
   write({ big: Buffer.alloc(2_000_000) });
   for (const [key, code] of [
     ['n', 1],

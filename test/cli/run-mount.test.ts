@@ -30,7 +30,7 @@ test('it works in the directory and shows what changed, which needs no taking', 
   expect(readFileSync(join(project.path, 'a.txt'), 'utf8')).toBe('one\nmore\n');
 });
 
-test('below the directory, the run works in all of it, and that is said', async () => {
+test('below the directory, the run works in all of it, and the command says so', async () => {
   const { code, stdout, stderr } = await run(join(project.path, 'deep'), '-q', '--mount', 'er', 'Do `ls`');
   expect([code, stdout]).toEqual([0, expect.stringContaining('a.txt\ndeep\n')]);
   expect(stderr).toContain(`The run works in ${project.path}, the whole directory that the server allows\n`);
@@ -49,7 +49,7 @@ test('a directory that the server does not allow is refused, with what to do', a
 });
 
 test.each([
-  [['--mount', 'no-such'], 'no-such is no directory that a run can work in'],
+  [['--mount', 'no-such'], 'no-such is not a directory that a run can work in'],
   [['--mount', '.', '--dir', '.'], 'choose one'],
   [['--mount', '.', '--with-git'], '--with-git goes with --dir'],
 ])('%j is refused', async (flags, problem) => {

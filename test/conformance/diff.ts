@@ -41,7 +41,7 @@ export function describeDiff(target: GetTarget): void {
       last = events.at(-1)!.seq;
     });
 
-    it('that are not kept are gone, on every route', async () => {
+    it('that are not kept are 409 checkpoint_gone on every route', async () => {
       for (const path of ['/diff', '/diff?format=patch', '/artifacts?at=0', '/artifacts/archive?at=0']) {
         const answer = await api().get(`/v1/runs/${runId}${path}`);
         if (isKept) expect(answer.status).toBe(200);
@@ -49,7 +49,7 @@ export function describeDiff(target: GetTarget): void {
       }
     });
 
-    it('are for reading', async () => {
+    it('cannot be written', async () => {
       for (const method of ['PUT', 'DELETE']) {
         const path = `/v1/runs/${runId}/artifacts/content?path=given&at=0`;
         const answer = await api().request(method, path, method === 'PUT' ? { raw: 'x' } : {});
@@ -57,7 +57,7 @@ export function describeDiff(target: GetTarget): void {
       }
     });
 
-    it('of a run that does not exist are those of no run', async () => {
+    it('of a run that does not exist are 404 run_not_found', async () => {
       for (const path of ['/diff', '/diff?from=x', '/artifacts?at=0', '/artifacts/content?at=x']) {
         const answer = await api().get(`/v1/runs/${MISSING_RUN}${path}`);
         expectError(answer, { status: 404, code: 'run_not_found' });

@@ -85,7 +85,7 @@ describeInBrowser(`a run of ${MANY_EVENTS} events`, () => {
 });
 
 describeInBrowser('a reader', () => {
-  test('at the end follows, and elsewhere is left where he is', async () => {
+  test('at the end follows the run, and anywhere else stays in place', async () => {
     const lines = Array.from({ length: 60 }, (_, i) => `Paragraph ${i}.\n\n`);
     const chunks = [...lines, { gate: 'more' }, 'And more.\n\n', 'A last one.', { gate: 'end' }, ' Truly.'];
     const { run_id } = await dash.client.runs.create({ input: script([{ chunks }]) });

@@ -17,7 +17,7 @@ test('npm ci prints its warnings only with --loglevel=warn', () => {
   const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
   writeFileSync(join(cwd, 'package-lock.json'), lock.replace(/"node": "[^"]+"/g, '"node": ">=999"'));
 
-  // An environment of its own: settings of whoever runs the tests must not change the output.
+  // An environment of its own: the settings of the test run must not change the output.
   const env = { PATH: process.env.PATH, HOME: cwd };
   const install = (...options: string[]) => {
     const { status, stderr } = spawnSync('npm', ['ci', ...OFFLINE, ...options], {

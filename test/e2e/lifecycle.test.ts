@@ -51,7 +51,7 @@ test('a server started with `npm start` ends when npm is told to, and leaves no 
       output += text;
     });
   }
-  // Whoever still holds the pipe is still running.
+  // A process that still holds the pipe is still running.
   const closed = once(npm, 'close');
   try {
     const url = await waitFor('the server to listen', () => /listens on (\S+)/.exec(output)?.[1]);

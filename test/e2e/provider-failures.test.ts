@@ -37,7 +37,7 @@ async function failsWith(runId: string, code: string) {
   return end;
 }
 
-describe.concurrent('failures that no retry heals', () => {
+describe.concurrent('failures that are not retried', () => {
   const cases: [string, Step, string][] = [
     ['a refused key', { error: { status: 401, message: 'Incorrect API key provided' } }, 'provider_auth'],
     ['a refused request', { error: { status: 400, message: 'tools[0] is bad' } }, 'provider_bad_request'],

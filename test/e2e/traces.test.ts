@@ -224,7 +224,7 @@ describe('after kill -9 of a server with one run at work and others in the queue
     for (const span of spans) if (span !== root) expect(span.parentSpanId).toBe(root!.spanId);
     const [own] = named(await traceOf(broken), 'invoke_agent hermes-agent');
     expect(own).toMatchObject({ traceId: broken.slice('run_'.length), parentSpanId: undefined });
-    // Whoever began the trace did not want it recorded.
+    // The client that began the trace did not want it recorded.
     expect(receiver.text).not.toContain(unsampled);
   });
 });

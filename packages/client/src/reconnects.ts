@@ -51,7 +51,7 @@ export function reconnecting<T extends ReconnectingOptions>({
   };
 }
 
-/** In a silence, a long-lived connection is the best sign of health. */
+/** A connection that lived this long worked, even if it brought nothing. */
 const LASTING_MS = 10_000;
 
 /** The longest pause, whatever the server asks for: it may be back sooner, and its answer may be damaged. */

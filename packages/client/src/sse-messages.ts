@@ -16,7 +16,7 @@ export async function* readMessages(
   for await (const messages of readMessageBatches(connection, idleMs, handlers)) yield* messages;
 }
 
-/** The messages that became complete at once, together: a turn of the event loop per message is what costs. */
+/** Yields messages that became complete together as one batch: a turn of the event loop per message is expensive. */
 export async function* readMessageBatches(
   connection: Connection,
   idleMs: number,

@@ -41,7 +41,7 @@ export interface Call {
   headers?: Record<string, string | undefined>;
   /** Expects an event stream; any other response is an error. */
   events?: boolean;
-  /** For calls that usually take longer, or less long, than others. */
+  /** The timeout of a call that usually takes longer, or less long, than others. */
   timeout?: number;
   /** Checks a JSON answer, as far as the client itself depends on its shape. */
   fits?: (answer: Fields) => boolean;

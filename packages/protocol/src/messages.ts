@@ -212,7 +212,7 @@ export function filesIn(content: Content): GivenFile[] {
   return content.flatMap((part) => (part.type === 'text' && part.file !== undefined ? [part.file] : []));
 }
 
-/** For content that no run begins with. */
+/** Throws if the content has a file: only a message of the user may have one. */
 export function refuseFiles(content: Content, place: string): void {
   const [file] = filesIn(content);
   if (file !== undefined) throw invalid(file.param, `${file.param} is a file, which ${place} cannot have`);

@@ -193,7 +193,7 @@ export function parsePath(value: unknown, param: string): string {
   return components.join('/') || '.';
 }
 
-/** In their order of paths, one that is in the way of another comes right before it, or before its siblings. */
+/** Sorted by path, an entry that is in the way of another comes right before it, or before its siblings. */
 function refuseConflicts(
   list: 'files' | 'git',
   entries: readonly { path: string }[],

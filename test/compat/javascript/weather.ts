@@ -1,4 +1,4 @@
-/** The tool of the clients, and the schema of a typed answer; the same in python/weather.py. */
+/** The tool of the clients, and the schema of a typed answer; the same in ../python/harness.py. */
 export function celsius({ city }: { city: string }): { celsius: number } {
   return { celsius: city === 'Oslo' ? 12 : 21 };
 }

@@ -9,7 +9,7 @@ export async function findRun(
   try {
     return await client.runs.get(runId, options);
   } catch (error) {
-    // A server that keeps no heads answers this as it answered the first question.
+    // A server that keeps no heads repeats its 404 here.
     if (error instanceof APIError && error.status === 404) return client.runs.head(runId, options);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Which page an address shows. Each is loaded when it is first opened, but for the first. */
+/** Which page an address shows. Each page but the first is loaded when it is first opened. */
 import type { ComponentChildren } from 'preact';
 import type { Place } from '../navigation/router.ts';
 import { Home } from '../pages/home/home.tsx';

@@ -1,4 +1,4 @@
-/** Keeps what cannot be drawn from taking the rest of the page along. */
+/** Keeps the rest of the page usable when a part of it cannot be drawn. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary } from 'preact/hooks';
 import { Problem } from './problem.tsx';

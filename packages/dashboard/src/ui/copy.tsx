@@ -17,7 +17,7 @@ export function Copy({ text, what, label = 'Copy' }: CopyProps) {
       await navigator.clipboard.writeText(text());
       said.value = 'Copied';
     } catch {
-      // Browsers refuse it to pages without TLS, but for those of this machine.
+      // Browsers refuse this to pages without TLS, except to pages of this machine.
       said.value = 'Not allowed here';
     }
     setTimeout(() => {

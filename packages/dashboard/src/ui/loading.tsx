@@ -1,4 +1,4 @@
-/** Shows what was loaded; before that that it loads; and a failure as a failure, beside what was loaded earlier. */
+/** Shows that something is being loaded, then the result. Shows a failure as one, beside what was loaded earlier. */
 import type { ComponentChildren } from 'preact';
 import type { Resource } from '../api/resource.ts';
 import { Problem } from './problem.tsx';

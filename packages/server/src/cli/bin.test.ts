@@ -32,7 +32,7 @@ describe('the program', () => {
 });
 
 function run(node: string, argv: string[]) {
-  // An environment of its own: settings of whoever runs the tests must not change the output.
+  // An environment of its own: the settings of the test run must not change the output.
   const { status, stdout, stderr } = spawnSync(node, [bin, ...argv], {
     encoding: 'utf8',
     env: { HOME: '/nonexistent/home', NODE_DISABLE_COMPILE_CACHE: '1' },

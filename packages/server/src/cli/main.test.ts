@@ -85,7 +85,7 @@ describe('wrong usage ends with 2 and a hint:', () => {
     [['fork', 'run_1', ' '], 'the prompt is empty\nSee talaria help fork\n'],
     [
       ['fork'],
-      'expected <run>: id of a run; its beginning is enough where no other run begins so\nSee talaria help fork\n',
+      'expected <run>: id of a run; its beginning is enough if no other run begins the same\nSee talaria help fork\n',
     ],
     [['run', 'hi', '--session'], '--session has no value; expected <id>\nSee talaria help run\n'],
     [['run', 'hi', '--session', '--json'], '--session has no value; expected <id>\nSee talaria help run\n'],

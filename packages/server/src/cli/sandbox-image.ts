@@ -1,4 +1,4 @@
-/** `talaria sandbox-image`: what `docker build` makes an image of that containers on other machines run. */
+/** `talaria sandbox-image`: prints what `docker build` needs to make an image for containers on other machines. */
 import { pipeline } from 'node:stream/promises';
 import { imageContext } from '@talaria/sandbox/containers';
 import type { Arguments } from './commands.ts';

@@ -26,7 +26,7 @@ describe('the setting directories', () => {
     [{ a: { path: '/srv\0' } }, '"a" needs a \'path\' of a directory'],
     [{ a: {} }, '"a" needs a \'path\' of a directory'],
     [{ a: { path: '/srv', mode: 'link' } }, 'neither copy nor mount'],
-    [{ a: { path: '/srv', keys: 'ada' } }, "has 'keys' that are no list"],
+    [{ a: { path: '/srv', keys: 'ada' } }, "has 'keys' that are not a list"],
     [{ a: { path: '/srv', pth: 1 } }, 'unknown field "pth"'],
   ])('refuses %j', (json, reason) => {
     expect(read(json)).toEqual({ refused: expect.stringContaining(reason) });

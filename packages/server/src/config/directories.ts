@@ -127,6 +127,6 @@ function readDirectory(
   }
   if (mode !== 'copy' && mode !== 'mount') return problem("has a 'mode' that is neither copy nor mount");
   const isList = Array.isArray(keys) && keys.every((key) => typeof key === 'string');
-  if (keys !== undefined && !isList) return problem("has 'keys' that are no list of names of API keys");
+  if (keys !== undefined && !isList) return problem("has 'keys' that are not a list of names of API keys");
   return { name, path: read.value, mode, keys: keys as string[] | undefined };
 }

@@ -58,7 +58,7 @@ export class RunForks {
 
   /**
    * A new run that continues from an event of this one. The same key returns the same fork even if the
-   * run could no longer be forked like this, because it has gone on since.
+   * run could no longer be forked like this, because it has continued since.
    */
   async fork(
     owner: string,

@@ -3,7 +3,7 @@ import type { RunList } from '@talaria/protocol';
 import type { Journal, RunFilter, RunPage } from '../journal/journal.ts';
 import { toWireHead, toWireRun } from '../journal/run-state.ts';
 
-/** How many reads a page of a search may take; each read covers some hundred runs. */
+/** How many reads a page of a search may take; each read covers a hundred runs. */
 const SEARCH_READS = 10;
 /**
  * A page of runs is built in memory, with outputs: it ends after this many characters, long before 200 long outputs.

@@ -315,10 +315,10 @@ export class RunWorker {
       const { stopRequested, steers } = this.#progress;
       // Without the end that it was held for, the last step is recorded on its own.
       if (this.#log.held.length > 0 && (stopRequested || steers.length > 0)) await this.#log.append([]);
-      // Whatever else ended the run: an accepted stop is a promise to clients.
+      // An accepted stop is a promise to clients, whatever else ended the run.
       if (stopRequested) record = await this.#cancelled();
-      // A client that reads that the run failed or was cancelled may rely on it that nothing of it still runs. A run
-      // that completes may still be steered, and then needs its background processes.
+      // When a client reads that the run failed or was cancelled, none of its processes may still run. A run that
+      // completes may still be steered, and then needs its background processes.
       if (record.event !== 'run.completed')
         await atMost(PROCESSES_GRACE_MS, toolbox?.close() ?? Promise.resolve());
       // Checked in the same turn as the append, which covers every post up to `lastPostedPos`.

@@ -225,7 +225,7 @@ function toRange(page: MessagePage, nextPos: number): MessageRange {
   return { from: after + 1, limit };
 }
 
-/** Whoever creates the run is told why the response cannot be continued. */
+/** Ignored here, because creating the run reports why the response cannot be continued. */
 function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof TalariaError)) throw error;
 }

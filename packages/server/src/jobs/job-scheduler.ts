@@ -7,7 +7,7 @@
  *   due ──▶ its last run is unfinished ──▶ skipped: never two at once; the next time applies
  *       ──▶ started, in one transaction with the job's next time: of several servers one succeeds
  *       ──▶ no room in the queue, or the store fails ──▶ still due, tried again soon
- *       ──▶ its key is not one of this server ──▶ left alone: who took the key away has stopped its jobs
+ *       ──▶ its key is not one of this server ──▶ left alone: the operator who removed the key has stopped its jobs
  *
  * Whatever came due while no server was running is found at the first read and fires once.
  */

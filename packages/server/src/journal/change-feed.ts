@@ -5,8 +5,8 @@
  * There is no gap between the two: the reader begins each read at the earliest place of a subscriber. A subscriber gets
  * no run that its own place includes.
  *
- * Changes of a run are merged. The first goes out at once; then they collect for a while, and for the longer the more
- * work they are, so that text of a thousand runs costs no more than a share of the processor.
+ * Changes of a run are merged. The first goes out at once; then changes collect for a while. The more work they are, the
+ * longer they collect, so that text of a thousand runs costs no more than a share of the processor.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ChangedRun, type ChangePlace, type Changes, earlier } from './changes.ts';
@@ -18,7 +18,7 @@ const WORK_SHARE = 0.2;
 /** How many runs are read at a time, and how large their states may be together. */
 const [TOGETHER_MAX, TOGETHER_CHARS] = [100, 256 * 1024];
 
-/** `place`: whoever has this run and those before it continues there. */
+/** `place`: a reader that has this run and those before it continues there. */
 export interface RunChange {
   run: StoredRun;
   place: ChangePlace;
@@ -84,7 +84,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The changed runs as they are now. Each comes with the place of whoever has got it. */
+  /** The changed runs as they are now. Each comes with the place from which a reader that has it continues. */
   async *#batches(changed: readonly ChangedRun[], end: ChangePlace): AsyncGenerator<ChangeBatch> {
     const indexes = new Map(changed.map(({ ordinal }, index) => [ordinal, index]));
     const placeAfter = (index: number): ChangePlace => {

@@ -4,8 +4,8 @@
  * Invariants
  * - A blob is needed while a holder refers to it. A new one, which nobody has referred to yet, is needed for `BLOB_GRACE_MS` after
  *   it was written: time for its writer to refer to it. Nothing else keeps a blob.
- * - A blob that is not needed can never be needed again. So whoever finds one may remove it at any later time, and no reference
- *   can come in between. This holds because a reference to a blob is added only
+ * - A blob that is not needed can never be needed again. So a process that finds one may remove it at any later time, and no
+ *   reference can come in between. This holds because a reference to a blob is added only
  *   - by its writer, as the first one, in the first half of the grace time,
  *   - by the transaction that stores the blob itself (`SmallBlob`), or
  *   - by a transaction that holds another reference to it, so that the other one is not dropped before the new one is there.

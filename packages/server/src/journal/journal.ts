@@ -220,7 +220,7 @@ export interface Journal {
    *   among them (`isSuspect`) only one is under a lease at a time.
    * - Then new runs, owner by owner: the next is the oldest run of the owner with the fewest runs under a lease. Among
    *   equal owners, the one whose last new run was taken longest ago comes first.
-   * Runs that were told to stop and have no owner are cancelled by the way, whatever the limit.
+   * The call also cancels runs that were told to stop and have no owner, whatever the limit.
    */
   claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]>;
   /** Extends leases; returns the lost ones. */

@@ -159,7 +159,7 @@ describe('a server that never gets ready', () => {
     [
       'prints garbage',
       { ...program('broken-server', 'garbage'), connect_timeout_seconds: 1 },
-      /^did not complete the handshake within 1 s, and prints what is no message of MCP: "Welcome! "$/,
+      /^did not complete the handshake within 1 s, and prints text that is not an MCP message: "Welcome! "$/,
     ],
     [
       'ends',

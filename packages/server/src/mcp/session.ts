@@ -236,7 +236,9 @@ export class Session {
     const silence = `did not complete the handshake within ${this.#options.config.connectTimeoutSeconds} s`;
     const printed = this.#transport instanceof StdioTransport ? this.#transport.unreadable : undefined;
     if (printed === undefined) return silence;
-    return this.#shorten(`${silence}, and prints what is no message of MCP: ${JSON.stringify(printed)}`);
+    return this.#shorten(
+      `${silence}, and prints text that is not an MCP message: ${JSON.stringify(printed)}`,
+    );
   }
 
   #shorten(text: string): string {

@@ -33,8 +33,8 @@ export interface PatientRequest {
 }
 
 /**
- * Resolves with the response when its head is there. Redirects are left to the caller. An abort ends the connection. Whoever
- * reads the response then gets an error, or an end before it was complete, and has to look at the signal.
+ * Resolves with the response when its head is there. Redirects are left to the caller. An abort ends the connection. The
+ * reader of the response then gets an error, or an end before it was complete, and has to check the signal.
  */
 export function requestPatiently(
   url: URL,

@@ -38,7 +38,7 @@ export async function checkPeers(
   const detail = `${seen.length} of ${servers.length} servers on this store were seen lately`;
   return {
     status: seen.length === servers.length && works ? 'ok' : 'degraded',
-    detail: works ? detail : `${detail}, and none of them works on runs: those that come wait in the queue`,
+    detail: works ? detail : `${detail}, and none of them works on runs: new runs wait in the queue`,
     servers: servers.map((server) => describe(server, selfId)),
   };
 }

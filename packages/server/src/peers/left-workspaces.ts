@@ -35,10 +35,7 @@ export class LeftWorkspaces {
   async start(): Promise<void> {
     const { retentionMs, log } = this.#options;
     await this.#adopt().catch((error: unknown) => {
-      log.warn(
-        { err: error },
-        'the workspaces here could not be put on record; other servers may not find them',
-      );
+      log.warn({ err: error }, 'the workspaces here could not be recorded; other servers may not find them');
     });
     this.#timer.start(retentionMs);
   }

@@ -71,7 +71,7 @@ export class Presence {
         this.#doubled = true;
         log.error(
           { serverId: self.serverId },
-          'another server goes by the id of this one, so the files of runs are looked for at the wrong one: its data ' +
+          'another server goes by the id of this one, so servers look for the files of runs at the wrong one: its data ' +
             'directory is a copy; stop it, delete the file server-id there and start it again, then start this one again',
         );
       }

@@ -32,7 +32,7 @@ export class DirectoryMounts {
 
   /**
    * Takes a directory away from runs whose keys may not work in it any more: their files would still be those of the directory.
-   * Before anybody is served.
+   * Call it before anybody is served.
    */
   async withdraw(ownerOf: (runId: string) => Promise<string | undefined>): Promise<void> {
     const { workspaces, directories } = this.#options;

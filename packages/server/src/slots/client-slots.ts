@@ -290,7 +290,7 @@ export class ClientSlots {
     try {
       await this.#giveToBackend(held, options);
       if (!isLost(held) || isReset(held, options)) return {};
-      // Asked before the place is free: who waits for it may acquire these files, which are then not reverted any more.
+      // Asked before the place is free: once another caller has acquired these files, they no longer count as reverted.
       const isReverted = await this.#options.backend.workspaces.isReverted(held.workspace);
       return { files_after_loss: isReverted ? 'reverted' : 'kept' };
     } finally {

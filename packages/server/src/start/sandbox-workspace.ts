@@ -137,7 +137,7 @@ export class SandboxWorkspace implements RunWorkspaceFiles {
       if (isCurrent()) await executor.release(runId);
       if (isCurrent()) await workspaces.discard(runId);
     } catch (error) {
-      log.warn({ runId, err: error }, 'a half prepared workspace could not be deleted');
+      log.warn({ runId, err: error }, 'a workspace that was not completely prepared could not be deleted');
     }
   }
 }

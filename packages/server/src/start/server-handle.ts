@@ -1,4 +1,4 @@
-/** A running server, for whoever started it: how to stop it, and what it reports about itself. */
+/** A running server, for the code that started it: how to stop it, and what it reports about itself. */
 import type { HardeningStatus } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
 

@@ -139,7 +139,7 @@ export class Deliverer {
   }
 
   /**
-   * Not for a receiver that a run has named: its state is for whoever started the run, and the log is for the operator.
+   * Does not log a receiver that a run has named: its state concerns the client that started the run, not the operator.
    */
   #noteDefault({ url, attempts }: ClaimedMessage, settlement: Settlement): void {
     const { defaultUrl, log } = this.#options;

@@ -41,7 +41,7 @@ describe('an attempt', () => {
     [304, 'failed', 'the receiver answered 304, and redirects are not followed'],
     [400, 'failed', 'the receiver answered 400'],
     [404, 'failed', 'the receiver answered 404'],
-    [410, 'refused', 'the receiver answered 410: it wants no more'],
+    [410, 'refused', 'the receiver answered 410: it wants no more messages'],
     [429, 'failed', 'the receiver answered 429'],
     [503, 'failed', 'the receiver answered 503'],
     ['close', 'failed', 'the receiver closed the connection'],

@@ -112,7 +112,8 @@ function statusOf(request: ClientRequest, body: string): Promise<number> {
 
 function toOutcome(status: number): Posted {
   if (status >= 200 && status < 300) return { kind: 'taken' };
-  if (status === GONE) return { kind: 'refused', error: `the receiver answered ${status}: it wants no more` };
+  if (status === GONE)
+    return { kind: 'refused', error: `the receiver answered ${status}: it wants no more messages` };
   const redirect = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
   return { kind: 'failed', error: `the receiver answered ${status}${redirect}` };
 }

@@ -1,5 +1,5 @@
 /**
- * The headers by which a receiver knows a message: Standard Webhooks (https://www.standardwebhooks.com), which receivers
+ * The headers by which a receiver recognises a message: Standard Webhooks (https://www.standardwebhooks.com), which receivers
  * have libraries for. The id stays the same in every attempt; time and signature are made anew, so that a receiver can
  * refuse what is old.
  */

@@ -1,5 +1,5 @@
 /**
- * Follows the server's feed with one connection for the whole browser: HTTP/1.1 allows six per server, and a tab more
+ * Follows the server's feed with one connection for the whole browser: HTTP/1.1 allows six per server, and a seventh tab
  * would hang. The tab that holds the lock reads the feed and tells the others over a channel. When it closes, the next
  * one gets the lock and continues at the cursor that it was told last.
  *
@@ -52,7 +52,7 @@ class FeedTab {
   readonly #onMissing: () => void;
   readonly #channel: BroadcastChannel;
   #cursor: string | undefined;
-  /** How the feed is, as whoever reads it tells. */
+  /** The state of the feed, as the tab that reads it reports. */
   #told: Connection = 'connecting';
   #leads = false;
   #asking: Promise<void> | undefined;

@@ -20,15 +20,15 @@ export interface RunView {
   callId: Signal<string | undefined>;
   /** Rows that were opened or closed by hand. Rows out of sight are not in the page, so they cannot know. */
   opened: Signal<ReadonlyMap<string, boolean>>;
-  /** The dialog for a fork is open: of the run at this event, or at its last. */
+  /** The dialog for a fork is open: at this event, or at the last one of the run. */
   forking: Signal<{ at: number | undefined } | undefined>;
-  /** The event that the reader went to. `at` makes going there a second time a change. */
+  /** The event that the reader went to. `at` differs on each visit, so that a second visit is a change. */
   target: Signal<{ seq: number; at: number } | undefined>;
   inspectCall(callId: string): void;
   /** Shows what the step of an event changed. */
   inspectChanges(seq: number): void;
   goTo(seq: number): void;
-  /** Leaves the event that the reader went to: what is shown is of now again. */
+  /** Leaves the event that the reader went to, and shows the present state again. */
   toNow(): void;
   linkTo(seq: number): string;
 }

@@ -1,5 +1,5 @@
 /**
- * A list of which only the rows in sight are in the page. At its end it follows what is added; anywhere else it never
+ * A list that has only the rows in sight in the page. At its end it follows what is added; anywhere else it never
  * moves what the reader looks at, whatever is added, measured or completed around it.
  */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';

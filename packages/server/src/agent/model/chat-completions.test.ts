@@ -83,7 +83,7 @@ test.each<[string, string, ModelErrorCode, boolean, string]>([
   expect(error).toMatchObject({ code, retryable, message });
 });
 
-test('a web page instead of a stream is a wrong URL, which no retry heals', async () => {
+test('a web page instead of a stream means a wrong URL, and is not retried', async () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n';
   await using server = await serve(closed(head, '\n<!doctype html><title>Ollama</title>'));
   const { error } = await collectFailure(server.model, { prompt: 'x' });
@@ -114,7 +114,7 @@ test('a refusal keeps its status if its explanation breaks off', async () => {
   expect(error).toMatchObject({ code: 'provider_rate_limit', retryable: true, retryAfterMs: 7000 });
 });
 
-test('a connection that is lost during the answer is told from one that was never there', async () => {
+test('the error distinguishes a connection that was lost during the answer from one that was never made', async () => {
   const chunk = `${TEXT.length.toString(16)}\r\n${TEXT}\r\n`;
   const bytes = `${STREAM}transfer-encoding: chunked\r\n\r\n${chunk}`;
   await using server = await serve(bytes, (socket) => socket.resetAndDestroy());
@@ -122,7 +122,7 @@ test('a connection that is lost during the answer is told from one that was neve
   expect(error.message).toBe(`Lost the connection to the model provider at ${server.host} (ECONNRESET).`);
 });
 
-test('any status of success will do', async () => {
+test('any 2xx status is accepted', async () => {
   const bytes = closed('HTTP/1.1 201 Created\r\ncontent-type: text/event-stream\r\n', TEXT + STOP + DONE);
   await using server = await serve(bytes);
   expect((await collect(server.model, { prompt: 'x' })).text).toBe('abc');

@@ -53,7 +53,7 @@ export function toModelError(
       cause: summarize(error),
     });
 
-  // Not a failure of the provider: whoever aborted knows why. Never retryable, so that no loop repeats it by mistake.
+  // Not a failure of the provider: the code that aborted knows why. Never retryable, so that no loop repeats it by mistake.
   if (signal?.aborted || isAbort(error))
     return make('provider_error', 'The model request was aborted.', false);
 

@@ -29,5 +29,5 @@ export function createProcess(call: SandboxCall, maxTimeoutS: number): Tool {
 function lostInRestart(calls: readonly PastCall[]): string | undefined {
   const lost = runningProcesses(calls);
   if (lost.length === 0) return undefined;
-  return `[The server was restarted. Processes in the background have not survived that: ${lost.join(', ')}. Start again what is still needed. Files, and the state of stateful commands, are kept.]`;
+  return `[The server was restarted. These background processes have ended: ${lost.join(', ')}. Start again those that you still need. Files, and the state of stateful commands, are kept.]`;
 }

@@ -62,7 +62,7 @@ test.each(['gone', 'oom'] as const)(
   },
 );
 
-test('when the slot is lost the model is told, and goes on in a new one with its files', async () => {
+test('after the loss of its slot the model is told, and continues in a new one with its files', async () => {
   await bash('echo kept > note');
   const { slotId } = await executor.execute('run_1', 'bash', { command: 'true' });
   await backend.release({ slotId } as Slot);

@@ -36,7 +36,7 @@ test('a model is told how long a command may take', () => {
   expect(JSON.stringify(terminal?.parameters)).toContain('at most 300, which is also the default');
 });
 
-test('two runs tell a model of the same tools, and of their own longest timeout', () => {
+test('two runs offer the same definitions, each with its own longest timeout', () => {
   const definitions = (maxTimeoutS: number) =>
     createSandboxTools(() => expect.unreachable('no tool is run'), maxTimeoutS).map(
       ({ definition }) => definition,

@@ -97,7 +97,7 @@ describe('a stateful command', () => {
     expect(judge([stateful('cd /'), stateful('rm -rf *')])).toMatchObject({ kind: 'never' });
   });
 
-  test('is not judged for what others did, or were not allowed to do', () => {
+  test('is not judged for what earlier or refused commands did', () => {
     const calls = [
       stateful('rm -rf build; f() { rm -rf dist; }'),
       stateful('bomb() { bomb | bomb & }; bomb', true),
@@ -130,7 +130,7 @@ describe('a write', () => {
     }
   });
 
-  test('to a program that nothing is known of asks where it would be gated as a command', () => {
+  test('to an unknown program asks if its text would be gated as a command', () => {
     expect(judge([start('./repl'), write('rm -rf build\n')])).toMatchObject({
       kind: 'ask',
       keys: ['recursive delete'],
@@ -148,7 +148,7 @@ describe('a write', () => {
     expect(judge(calls)).toMatchObject({ kind: 'ask' });
   });
 
-  test('what was written before and has ended is not judged again; what was refused never came', () => {
+  test('is judged without statements that earlier writes ended, and without refused writes', () => {
     const calls = [
       start('sqlite3 db'),
       write('DROP TABLE users;\n'),
@@ -158,17 +158,17 @@ describe('a write', () => {
     expect(judge(calls)).toMatchObject({ kind: 'allow' });
   });
 
-  test('to a process that nobody is known to have started is one to a shell', () => {
+  test('to a process of unknown origin counts as one to a shell', () => {
     expect(judge([write('ls\n')])).toMatchObject({ kind: 'ask', keys: ['heredoc to a shell'] });
   });
 
-  test('of a text that could end its own quotation is judged whole', () => {
+  test('is judged whole even if its text looks like the end of the quotation', () => {
     const data = "input\nrm -rf build\ninput_\n'\n";
     expect(judge([start('cat'), write(data)])).toMatchObject({ kind: 'ask' });
     expect(judge([start('cat'), write(data)]).command).toContain("<<'input__'");
   });
 
-  test('asks always where nothing isolates, and other actions never ask', () => {
+  test('always asks without isolation, and other actions never ask', () => {
     const key = { kind: 'ask', keys: ['command outside a sandbox'] };
     expect(judge([start('npm init'), write('yes\n')], false)).toMatchObject(key);
     for (const action of ['poll', 'log', 'wait', 'kill']) {
@@ -178,7 +178,7 @@ describe('a write', () => {
   });
 });
 
-test('a restart is told of what it has cost, and of nothing that had ended', () => {
+test('after a restart the model hears of the processes that it ended, and of no others', () => {
   const lost = (...calls: Call[]) => tools.process?.lostInRestart?.(calls.map(toPastCall));
   expect(lost(stateful('cd /'))).toBeUndefined();
   expect(lost(start('npm run dev'))).toContain(`${ID} (npm run dev)`);
@@ -197,14 +197,14 @@ describe('in a fork, the calls of the other run', () => {
     expect(judge([inherited(defined), stateful('cat rm build -rf')])).toMatchObject({ kind: 'allow' });
   });
 
-  test('started no process here: input for one is input for a shell, and a restart ends none', () => {
+  test('started no process here: input for theirs counts as input for a shell, and a restart ends none of them', () => {
     expect(judge([start('cat'), write('hello\n')])).toMatchObject({ kind: 'allow' });
     expect(judge([inherited(start('cat')), write('hello\n')])).toMatchObject({ kind: 'ask' });
     const calls = [inherited(start('npm run dev'))].map(toPastCall);
     expect(tools.process?.lostInRestart?.(calls)).toBeUndefined();
   });
 
-  test('leave something to tell the model if they used the sandbox, each fork what it lacks itself', () => {
+  test('cause a notice to the model if they used the sandbox; each fork gets its own', () => {
     const notice = (...calls: Call[]) => forkNotice(calls.map(toPastCall));
     expect(notice({ tool: 'todo', args: {} })).toBeUndefined();
     expect(notice(stateful('cd /usr'))).toMatch(/sandbox of its own.+\/tmp.+the shell remembered/);

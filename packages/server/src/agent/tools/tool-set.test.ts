@@ -15,7 +15,7 @@ const names = (tools: ToolSet) => tools.definitions.map(({ name }) => name);
 
 const none = () => [];
 
-test('tools that come and go are there for as long as they are', () => {
+test('a tool that comes and goes is offered and callable only while it is there', () => {
   const present: Tool[] = [];
   const further: FurtherTools = {
     list: () => present,
@@ -37,7 +37,7 @@ test('tools that come and go are there for as long as they are', () => {
   expect(() => tools.prepare('further_1', '{}', none)).toThrow('further_1 is asleep');
 });
 
-test("a tool of the server is not told of the calls of a client's tool that has its name", () => {
+test('a server tool does not see the calls of a client tool of the same name', () => {
   const told: string[][] = [];
   const listening: Tool = {
     ...tool('process'),

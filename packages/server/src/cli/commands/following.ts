@@ -4,7 +4,7 @@ import { jsonLines, run, seq, server, verbose } from './shared.ts';
 
 /** The flags of the commands that start a run and follow it. */
 const following = {
-  detach: { type: 'flag', short: 'd', about: 'print the id of the run and leave it to itself' },
+  detach: { type: 'flag', short: 'd', about: 'print the id of the run and do not watch it' },
   quiet: { type: 'flag', short: 'q', about: 'print the answer and nothing else' },
   verbose,
   'idempotency-key': {
@@ -21,7 +21,7 @@ export const followingCommands = {
     name: 'run',
     about: 'start a run and watch it',
     details:
-      'Ctrl-C leaves the run to itself; a second Ctrl-C stops it. Dangerous commands ask on the spot. Where the ' +
+      'After Ctrl-C the run continues; a second Ctrl-C stops it. Dangerous commands ask on the spot. Where the ' +
       'output is no terminal, the answer goes to it and everything else to stderr.',
     positionals: [{ name: 'prompt', about: 'what to do; - reads it from stdin' }],
     options: {
@@ -104,7 +104,7 @@ export const followingCommands = {
   watch: defineCommand({
     name: 'watch',
     about: 'watch a run from its first event on, and answer its approvals',
-    details: 'As `run` does, for a run that is there already. A finished run is shown as it was.',
+    details: 'Like `run`, for a run that exists already. A finished run is shown as it was.',
     positionals: [run],
     options: {
       after: { ...seq, about: 'begin after the event with this number' },

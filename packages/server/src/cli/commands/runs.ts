@@ -105,7 +105,7 @@ export const runCommands = {
     about: 'list what waits for an answer, over all runs',
     positionals: [],
     options: {
-      answered: { type: 'flag', about: 'what was answered instead: by whom and how' },
+      answered: { type: 'flag', about: 'list the answered questions instead: by whom and how' },
       limit: {
         type: 'integer',
         short: 'n',

@@ -44,9 +44,9 @@ export const serverCommands = {
     name: 'migrate-store',
     about: 'move everything a server has stored, from SQLite to Postgres or back',
     details:
-      'Servers have to be stopped. The source stays as it is; the target has to be empty, and is compared with it in ' +
-      'the end. Interrupted in any way, the same command continues where it was. A password is better kept in ' +
-      'PGPASSWORD or ~/.pgpass: others could read it in the list of processes.',
+      'Stop the servers first. The source stays as it is. The target has to be empty; in the end the command compares ' +
+      'both. After any interruption, the same command continues where it was. Keep the password in PGPASSWORD or ' +
+      '~/.pgpass: other users can read the arguments of a command in the list of processes.',
     positionals: [],
     options: {
       from: {
@@ -58,7 +58,7 @@ export const serverCommands = {
       to: { type: 'text', value: 'store', about: 'the same', completes: 'file' },
       'start-over': {
         type: 'flag',
-        about: 'throw away what an unfinished move has left in the target, and begin again',
+        about: 'delete what an unfinished move has left in the target, and begin again',
       },
       json,
     },
@@ -71,7 +71,7 @@ export const serverCommands = {
   }),
   sandboxImage: defineCommand({
     name: 'sandbox-image',
-    about: 'print what docker build makes an image of, for sandboxes on other machines',
+    about: 'print the input of docker build for an image of sandboxes on other machines',
     details:
       'The image is the base and one directory more, /talaria, with the program that runs in a sandbox and this Node. ' +
       'The base needs glibc, libstdc++, a shell and the programs that agents use. Build it again after an update.',

@@ -16,7 +16,7 @@ export const verbose = {
 
 export const run = {
   name: 'run',
-  about: 'id of a run; its beginning is enough where no other run begins so',
+  about: 'id of a run; its beginning is enough if no other run begins the same',
   completes: 'run',
 } as const;
 

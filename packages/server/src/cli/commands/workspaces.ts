@@ -7,7 +7,7 @@ export const workspaceCommands = {
     name: 'diff',
     about: 'show what a run changed in its files',
     details:
-      'As a unified diff, from the start of the run to now. Paths are those of the workspace, as a list shows them.',
+      'Prints a unified diff, from the start of the run to now. Paths are relative to the workspace, as in a list of files.',
     positionals: [
       run,
       { name: 'path', optional: true, many: true, about: 'only these files and directories' },
@@ -18,7 +18,7 @@ export const workspaceCommands = {
         min: -1,
         about: 'compare with the files as they were after this event; -1: as it began',
       },
-      to: { ...seq, min: -1, about: 'and not with those of now, but as they were after this event' },
+      to: { ...seq, min: -1, about: 'show the changes up to this event, and not up to now' },
       stat: { type: 'flag', about: 'list the changed files, and how many lines of each' },
       json,
       server,
@@ -35,7 +35,7 @@ export const workspaceCommands = {
     details:
       'Compares three states of each file that the run changed: as the run began with it, as the run left it, and as it ' +
       'is here. A file that was changed here, too, is a conflict, and nothing is applied. Doing it again does no harm. ' +
-      'Of a fork, it takes what the fork changed, not what came before it: take that first, with --to. ' +
+      'For a fork, it takes only what the fork changed: take what came before first, with --to. ' +
       'Links are not followed, and nothing is written into .git.',
     positionals: [run],
     options: {
@@ -65,8 +65,8 @@ export const workspaceCommands = {
     about: 'copy files and directories from or to the workspace of a run',
     details:
       'One side is a path of this machine, the other <run>:<path>. Nothing is replaced without --force. A directory from ' +
-      'a run arrives as a whole, without its links and without .git. Of a directory from here, the files go one after ' +
-      'the other, without what .gitignore names, without .git and without links.',
+      'a run arrives as a whole, without its links and without .git. The files of a directory from here are copied one ' +
+      'after the other, without what .gitignore names, without .git and without links.',
     positionals: [
       { name: 'from', about: 'what to copy: a path, or <run>:<path>', completes: 'file' },
       { name: 'to', about: 'where to; into a directory that exists, under its own name', completes: 'file' },

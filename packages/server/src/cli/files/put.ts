@@ -44,7 +44,7 @@ export async function putFiles(args: Arguments<'filesPut'>, terminal: Terminal):
     });
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
-    throw new CommandError('Interrupted; what was not complete is not there', exitCodes.interrupted);
+    throw new CommandError('Interrupted; incomplete files were not kept', exitCodes.interrupted);
   }
 }
 

@@ -8,7 +8,7 @@ import { safeLine } from '../text/safe-text.ts';
 export interface Upload {
   readonly filename: string;
   readonly purpose: string | undefined;
-  /** How many bytes are told of; unknown for a pipe. */
+  /** In bytes, for the progress bar; unknown for a pipe. */
   readonly size: number | undefined;
   readonly signal: AbortSignal;
   read(onBytes: (count: number) => void): AsyncIterable<Uint8Array>;

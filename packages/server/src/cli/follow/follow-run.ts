@@ -34,7 +34,7 @@ const RECONNECT_MS = 15 * 60_000;
 /** The end of a run is not kept waiting for what only completes its last line. */
 const CREATION_TIMEOUT_MS = 5_000;
 
-/** Whoever has pressed it twice wants the run stopped, also over a bad connection; asking twice does no harm. */
+/** A second Ctrl-C has to stop the run, also over a bad connection. Sending a stop twice does no harm. */
 const STOP_RETRIES = 3;
 
 export async function followRun(options: FollowOptions): Promise<number> {

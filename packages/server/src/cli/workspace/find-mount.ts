@@ -27,7 +27,7 @@ export async function findMount(
 ): Promise<FoundMount> {
   const asked = await realpath(resolve(workingDir, directory)).catch(() => undefined);
   if (asked === undefined || (await directoryFingerprint(asked)) === undefined) {
-    throw new CommandError(`${shownPath(directory)} is no directory that a run can work in`);
+    throw new CommandError(`${shownPath(directory)} is not a directory that a run can work in`);
   }
   const { data } = await client.directories.list();
   for (const path of withParents(asked)) {

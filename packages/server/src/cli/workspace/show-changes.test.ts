@@ -28,7 +28,7 @@ async function takenLine(ancestors: Record<string, object>): Promise<string> {
   return lines.at(-1)!;
 }
 
-it('names the line of a fork, as far as its runs are there', async () => {
+it('names the commands for a fork and the runs it comes from, as far as these still exist', async () => {
   const fork = `talaria apply ${FORK}`;
   const source = `talaria apply ${SOURCE} --to 7`;
   expect(await takenLine({})).toBe(`Take it: ${fork}`);
@@ -40,7 +40,7 @@ it('names the line of a fork, as far as its runs are there', async () => {
   );
 });
 
-it('a server that names runs in a circle ends nowhere else', async () => {
+it('a line of forks that a server makes endless is cut off after ten runs', async () => {
   const line = await takenLine({ [SOURCE]: { forked_from: { run_id: SOURCE, seq: 1 } } });
   expect(line.split(' && ')).toHaveLength(10);
 });

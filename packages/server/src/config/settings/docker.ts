@@ -15,7 +15,7 @@ export const dockerSettings = {
   dockerHost: define({
     env: 'DOCKER_HOST',
     key: 'docker_host',
-    // Checked only if it is used (../containers.ts): other programs read it too, and accept more.
+    // Checked only if it is used (../backend-rules.ts): other programs read it too, and accept more.
     kind: string(),
     default: 'unix:///var/run/docker.sock',
     group: 'Sandbox and approvals',

@@ -67,7 +67,7 @@ export const nomadSettings = {
   nomadAddress: define({
     env: 'NOMAD_ADDR',
     key: 'nomad_addr',
-    // Checked only if it is used (../containers.ts). This and the next are the names that Nomad's own clients read.
+    // Checked only if it is used (../backend-rules.ts). This and the next are the names that Nomad's own clients read.
     kind: string(),
     default: 'http://127.0.0.1:4646',
     group: 'Sandbox and approvals',

@@ -36,7 +36,7 @@ export interface InlineRequest {
   owner: string;
   session: SessionHeaders;
   submit(): Promise<RunCreated>;
-  /** The run continues whoever leaves. */
+  /** The run continues even if every reader leaves. */
   background?: boolean;
 }
 

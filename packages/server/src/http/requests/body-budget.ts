@@ -47,7 +47,7 @@ export class BodyBudget {
   }
 }
 
-/** Given back once, by whoever comes first. */
+/** The charge for one body. The first `release` gives it back; further ones do nothing. */
 export class BodyCharge {
   #bytes: number;
   readonly #free: (bytes: number) => void;

@@ -41,7 +41,7 @@ export async function* streamedBody({ raw, headers }: FastifyRequest): AsyncGene
   const source = raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
   if (decoder === undefined) return yield* interrupted(source);
   const decoded = decoder();
-  // Whoever reads gets the failure.
+  // The reader gets the failure.
   const decoding = pipeline(interrupted(source) as unknown as Readable, decoded, () => {});
   try {
     yield* decoding as AsyncIterable<Uint8Array>;

@@ -46,7 +46,7 @@ export function contentsContract(subject: Subject): void {
     expect(await contents().drop('file:1')).toEqual([A]);
   });
 
-  it('only the last holder that lets go of a blob is told so', async () => {
+  it('only the last holder that drops a blob gets it back as unneeded', async () => {
     await contents().hold('file:1', [fresh(A), fresh(B)]);
     await contents().hold('session:s', [{ blobId: A, from: 'file:1' }]);
     await contents().hold('run:1', [{ blobId: A, from: 'session:s' }, fresh(C)]);
@@ -93,7 +93,7 @@ export function contentsContract(subject: Subject): void {
     },
   );
 
-  it('of a taker and a dropper at the same time, both leave a blob that is needed or gone', async () => {
+  it('a blob that one takes while another drops it is needed if the taker succeeded, and gone otherwise', async () => {
     for (let round = 0; round < 10; round++) {
       const blobId = `${round}`.padStart(32, '0');
       await contents().hold(`file:${round}`, [fresh(blobId)]);

@@ -4,8 +4,8 @@
  * in any order. So a place is a snapshot of the database: a change comes after it if its transaction is not visible in
  * it, whatever its id.
  *
- * A cursor has room for the lowest id that the snapshot has not seen (its xmin). Whoever comes back with one gets the
- * runs again that were changed by later transactions that the snapshot had seen.
+ * A cursor has room for the lowest id that the snapshot has not seen (its xmin). So a reader that comes
+ * back with a cursor gets some runs again: those changed by later transactions that the snapshot had seen.
  */
 import { TalariaError } from '@talaria/protocol';
 import { type ChangedRun, type ChangePlace, type ChangeRead, type Changes, FEED_CURSOR } from '../changes.ts';

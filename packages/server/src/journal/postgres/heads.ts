@@ -37,8 +37,8 @@ export function keepHeads(tx: Transaction, runs: readonly EndedRow[]): void {
 }
 
 /**
- * Comes after the statement that marks the runs of these sessions, which waits for whoever is evicting one of them: this
- * statement sees the head.
+ * Comes after the statement that marks the runs of these sessions. That statement waits for a server that is evicting one
+ * of them, so this one sees the head.
  */
 export async function headsOfDeletedSessions(
   tx: Transaction,

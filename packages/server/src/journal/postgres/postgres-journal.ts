@@ -106,7 +106,7 @@ export class PostgresJournal implements Journal {
   readonly #announcements: Announcements;
   readonly #creates: GroupCommit<Create, CreateOutcome>;
   readonly #writes: GroupCommit<Write, Appended>;
-  /** Separate from the work on runs, which waits for a database that accepts no writes: whoever posts gets an error. */
+  /** Separate from the work on runs: while the database accepts no writes, that waits, and a post fails. */
   readonly #posts: GroupCommit<Write, Appended>;
   readonly #report: Report;
   readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });

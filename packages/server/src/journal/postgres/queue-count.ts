@@ -5,8 +5,8 @@
  * of the owner's share, and the server adds the runs that it creates meanwhile. A count of a long queue takes longer and
  * serves longer. What other servers add meanwhile is small beside what waits already; where half of the queue is free, it fits
  * in. It may not fit into a share: while the queue is full, each server gives an owner up to half of its share before it counts
- * again, so many servers together can exceed the share. Close to the limit every transaction counts. Then only runs are missing
- * that other servers are about to add: together they can exceed the limit by those.
+ * again, so many servers together can exceed the share. Close to the limit every transaction counts. Then the count lacks only
+ * the runs that other servers are about to add, and the servers together can exceed the limit by those.
  */
 import type { CreateLimits } from '../journal.ts';
 import type { Transaction } from './database.ts';

@@ -228,7 +228,7 @@ async function copyFiles(
   keepSessionFiles(tx, session, { files: copiedFiles(files), blobIds });
 }
 
-/** Last, because from then on the runs of the other session wait with their end. */
+/** Called last, because from then on no run of the other session can end before this transaction has. */
 async function shareFiles(tx: Transaction, source: SessionRow, n: number, holder: Holder): Promise<void> {
   const [row] = await tx.rows<Pick<SessionRow, 'files'>>(
     'SELECT files FROM sessions WHERE n = $1 AND files IS NOT NULL FOR SHARE',

@@ -277,7 +277,7 @@ with zipfile.ZipFile(os.environ['OUT'], 'w') as z:
     [
       'a password that only its header names',
       { name: 'n', local: { flags: 1 } },
-      /something else by the header/,
+      /differently by the header/,
     ],
     ['strong encryption', { name: 'n', flags: 0x40 }, /encrypted/],
     ['an encrypted directory', { name: 'n', flags: 0x2000 }, /encrypted/],

@@ -124,7 +124,9 @@ async function dataStart(source: ArchiveSource, entry: ZipEntry): Promise<number
     throw new ArchiveError(`${shownName(name)} has another name in front of its content`);
   }
   if (!saysTheSame(header, rest.subarray(own.length), entry)) {
-    throw new ArchiveError(`${shownName(name)} is something else by the header in front of its content`);
+    throw new ArchiveError(
+      `${shownName(name)} is described differently by the header in front of its content than by the directory of the zip`,
+    );
   }
   return start;
 }

@@ -1,4 +1,4 @@
-/** Loads the changed lines of the files that are open, and again when what they are compared with is another. */
+/** Loads the changed lines of the open files, and loads them again when the compared events change. */
 import { useSignal } from '@preact/signals';
 import type { DiffQuery, Talaria } from '@talaria/client';
 import { useEffect } from 'preact/hooks';
@@ -13,7 +13,7 @@ export interface FilePatch {
   error: unknown;
 }
 
-/** As much of one file's patch as is read. */
+/** How much of one file's patch is read at most. */
 const PATCH_BYTES = 1_000_000;
 
 interface Kept extends FilePatch {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Resource } from '../../../api/resource.ts';
 import { useRunView } from '../run-view.ts';
 
-/** Not while what is shown is of an earlier event, which stays as it was. */
+/** Does not reload while an earlier event is shown: its files stay as they were. */
 export function useReloadByStep(resource: Resource<unknown>, isOfNow: boolean): void {
   const { transcript, revision } = useRunView().watched;
   revision.value;

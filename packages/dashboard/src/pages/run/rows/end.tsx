@@ -17,7 +17,7 @@ export function End({ row: { event } }: { row: EndRow }) {
     );
   }
   if (event.event === 'run.cancelled') return <p class="note">■ The run was stopped.</p>;
-  // The answer was told as it was written, but for one of a set form, or where the events began later.
+  // Usually the rows above show the answer. They do not if it has a requested format, or if its events were not read.
   const said = watched.transcript.value.rows.some((row) => row.kind === 'text' && !row.taken);
   return (
     <div class="note">

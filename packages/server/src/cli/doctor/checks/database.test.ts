@@ -11,21 +11,24 @@ it.each([
   ['copying', 'failed', /Run the same talaria migrate-store command again/],
   ['different', 'failed', /--start-over/],
   ['verified', 'ok', undefined],
-] as const)('of a store that another one was moved into, and is %s, it says: %s', (state, status, fix) => {
-  using directory = tempDirectory();
-  const path = join(directory.path, 'talaria.db');
-  using db = new DatabaseSync(path);
-  chmodSync(path, 0o600);
-  migrate(db);
-  writeMark(db, { state, source: 'x', held: { rows: {}, counters: {} } });
-  const finding = checkDatabase(path);
-  expect(finding).toMatchObject({
-    status,
-    ...(fix === undefined ? {} : { fix: expect.stringMatching(fix) }),
-  });
-});
+] as const)(
+  'a database that is the target of a move in the state %s is reported as %s',
+  (state, status, fix) => {
+    using directory = tempDirectory();
+    const path = join(directory.path, 'talaria.db');
+    using db = new DatabaseSync(path);
+    chmodSync(path, 0o600);
+    migrate(db);
+    writeMark(db, { state, source: 'x', held: { rows: {}, counters: {} } });
+    const finding = checkDatabase(path);
+    expect(finding).toMatchObject({
+      status,
+      ...(fix === undefined ? {} : { fix: expect.stringMatching(fix) }),
+    });
+  },
+);
 
-it('of one that others can read, or whose directory they can enter, it says what to do', () => {
+it('a database that other users can read, or whose directory they can enter, is a warning that says what to do', () => {
   using directory = tempDirectory();
   const path = join(directory.path, 'talaria.db');
   using db = new DatabaseSync(path);

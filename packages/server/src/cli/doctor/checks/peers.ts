@@ -13,7 +13,7 @@ const KNOWS_SERVERS = 2;
 export async function checkPeers(databaseUrl: string): Promise<Finding> {
   const servers = await livingServers(databaseUrl);
   if (servers === undefined) {
-    return { status: 'warning', detail: 'not looked for: the database cannot be asked' };
+    return { status: 'warning', detail: 'not checked: the database cannot be read' };
   }
   if (servers.length === 0) return { status: 'ok', detail: 'no server is at work on this database' };
   const tried = await Promise.all(
@@ -30,7 +30,7 @@ export async function checkPeers(databaseUrl: string): Promise<Finding> {
     ...(unreachable.length === 0
       ? {}
       : {
-          fix: 'Set TALARIA_ADVERTISE_URL of those to where this machine reaches them; until then the files of their runs are not given out here',
+          fix: 'Set TALARIA_ADVERTISE_URL on each of those to an address that this machine can reach; until then this server cannot serve the files of their runs',
         }),
   };
 }

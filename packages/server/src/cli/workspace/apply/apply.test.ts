@@ -356,7 +356,7 @@ describe('the command', () => {
     mkdirSync(join(ours, '.talaria-apply-1'));
     expect(await apply()).toMatchObject({
       code: 1,
-      err: expect.stringContaining('Another apply is at work'),
+      err: expect.stringContaining('Another talaria apply works in this directory'),
     });
   });
 
@@ -392,7 +392,7 @@ function plant(directory: string, tree: Record<string, string>): void {
   }
 }
 
-test('whatever the three trees are: all changes or none, no change of the user is lost, and twice is once', async () => {
+test('whatever the three trees are: all changes or none, no change of the user is lost, and a second apply changes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(TREE, TREE, TREE, fc.boolean(), async (one, two, three, alike) => {
       plant(start, one);

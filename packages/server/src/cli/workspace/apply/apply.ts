@@ -73,7 +73,7 @@ export async function apply(args: Arguments<'apply'>, terminal: Terminal): Promi
   }
 }
 
-/** Whoever names a link to a directory means that directory. */
+/** A user who names a link to a directory means that directory. */
 async function existingDirectory(directory: string, { workingDir }: Terminal): Promise<string> {
   const place = resolve(workingDir, directory);
   const found = await stat(place).catch(() => undefined);

@@ -2,8 +2,9 @@
  * What keeps a path of a run from being taken over. A command made up the path, so it is checked before anything is done
  * with it:
  *
- * - `outside`: it is absolute, or has `..` in it. No server sends that; everything else it says is not believed either.
- * - `git`: it is in a `.git`, also in spellings that some file systems take for it. Whoever can write there can make git
+ * - `outside`: it is absolute, or has `..` in it. No honest server sends that, so nothing else that this one says is
+ *   believed either.
+ * - `git`: it is in a `.git`, also in spellings that some file systems take for it. A run that writes there can make git
  *   run programs.
  * - `unnamed`: its name is not UTF-8, and the server shows it with U+FFFD. It cannot be asked for.
  */
@@ -24,7 +25,7 @@ export function pathProblem(path: string): PathProblem | undefined {
   return path.includes('\ufffd') ? 'unnamed' : undefined;
 }
 
-/** HFS+ drops characters that are invisible, NTFS dots and blanks at the end, and both do not mind the case. */
+/** HFS+ ignores invisible characters, NTFS ignores dots and blanks at the end, and both ignore case. */
 function isGit(name: string): boolean {
   const plain = name
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')

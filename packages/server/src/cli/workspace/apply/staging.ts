@@ -40,7 +40,9 @@ async function removeAbandoned(root: string): Promise<void> {
     if (pid === undefined) continue;
     const place = join(root, name);
     if (isAlive(Number(pid))) {
-      throw new CommandError(`Another apply is at work here (${shownPath(place)}); wait for it`);
+      throw new CommandError(
+        `Another talaria apply works in this directory (${shownPath(place)}); wait until it has ended`,
+      );
     }
     await rm(place, { recursive: true, force: true });
   }

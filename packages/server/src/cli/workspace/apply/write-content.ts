@@ -13,7 +13,7 @@ export async function writeContent(
   for await (const bytes of content) {
     hash.update(bytes);
     left -= bytes.length;
-    // Whoever sends more than was announced may never stop.
+    // A server that sends more than it announced may never stop.
     if (left < 0) break;
     await file.writeFile(bytes);
   }

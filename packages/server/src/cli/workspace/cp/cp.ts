@@ -37,7 +37,7 @@ export async function copy(args: Arguments<'cp'>, terminal: Terminal): Promise<n
     return exitCodes.ok;
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
-    throw new CommandError('Interrupted; what was not complete is not there', exitCodes.interrupted);
+    throw new CommandError('Interrupted; incomplete files were not kept', exitCodes.interrupted);
   }
 }
 

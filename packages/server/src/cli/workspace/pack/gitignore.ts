@@ -56,7 +56,7 @@ export class GitIgnore implements WalkRules {
       await this.#read(above, '.gitignore');
       above = joined(above, name);
       if (!this.#ignores(above, true)) continue;
-      // Whoever names an ignored directory wants what is in it: rules from above do not hold there.
+      // A user who names an ignored directory wants what is in it: rules from above do not hold there.
       this.#rules = noRules();
       return;
     }

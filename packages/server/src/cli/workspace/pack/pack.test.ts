@@ -35,7 +35,7 @@ const shell = (directory: string, script: string) => bash.run(directory, script)
 const look = (directory: string, withGit = false) => survey(directory, { withGit });
 const paths = ({ entries }: Survey) => entries.map(({ path }) => path);
 
-/** Returns where it was unpacked, and how many bytes were told of. */
+/** Returns where it was unpacked, and how many bytes were reported. */
 async function repacked(found: Survey): Promise<{ directory: string; told: number }> {
   const directory = temporaryDirectory();
   let told = 0;

@@ -21,7 +21,7 @@ const LINK_MODE = 0o777;
 const DIRECTORY_MODE = 0o755;
 const CHUNK_BYTES = 256 * 1024;
 
-/** `onBytes` is told of bytes as they are read. What cannot be read is added to what the survey has left out. */
+/** `onBytes` gets the number of bytes as they are read. What cannot be read is added to `leftOut` of the survey. */
 export async function* packedEntries(
   { directory, entries, leftOut }: Survey,
   onBytes: (count: number) => void,

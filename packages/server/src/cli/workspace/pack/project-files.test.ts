@@ -11,7 +11,7 @@ import { projectFiles } from './project-files.ts';
 import { textOf } from './raw-path.ts';
 import { type Walked, walkFiles } from './walk-files.ts';
 
-// Whoever runs the tests may have rules of their own.
+// The user who runs the tests may have rules of their own.
 beforeAll(() => {
   vi.stubEnv('HOME', '/nonexistent/home');
   vi.stubEnv('XDG_CONFIG_HOME', '/nonexistent/config');
