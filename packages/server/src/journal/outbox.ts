@@ -14,7 +14,7 @@
  * - Time (leases, delays, ages) is the store's clock, not the caller's. A message that is due later than `DELAY_MAX_MS` is
  *   due at once, with the age of a new one.
  */
-import { encodeEventJson, isTerminalEvent, type RunWebhook, type WebhookEventName } from '@talaria/protocol';
+import { encodeEventJson, type RunWebhook, type WebhookEventName } from '@talaria/protocol';
 import type { LogRecord } from './records.ts';
 
 export const FAILED_KEPT_MS = 7 * 24 * 3600 * 1000;
@@ -105,8 +105,15 @@ export interface Outbox {
   watch(listener: () => void): () => void;
 }
 
+const ANNOUNCED: Readonly<Record<WebhookEventName, true>> = {
+  'run.completed': true,
+  'run.failed': true,
+  'run.cancelled': true,
+  'approval.request': true,
+};
+
 export function isAnnounced(event: string): event is WebhookEventName {
-  return event === 'approval.request' || isTerminalEvent(event);
+  return Object.hasOwn(ANNOUNCED, event);
 }
 
 /** The message about a record (`WebhookMessage` in the protocol). */
