@@ -13,15 +13,13 @@ export type RunEvent = {
   [N in EventName]: { event: N; run_id: string; timestamp: number; seq: number } & Static<Payloads[N]>;
 }[EventName];
 
-export type TerminalEventName = 'run.completed' | 'run.failed' | 'run.cancelled';
+const TERMINAL_NAMES = ['run.completed', 'run.failed', 'run.cancelled'] as const satisfies EventName[];
+
+export type TerminalEventName = (typeof TERMINAL_NAMES)[number];
 export type TerminalEvent = Extract<RunEvent, { event: TerminalEventName }>;
 
-const TERMINAL_EVENTS: ReadonlySet<string> = new Set<TerminalEventName>([
-  'run.completed',
-  'run.failed',
-  'run.cancelled',
-]);
+const TERMINAL: ReadonlySet<string> = new Set(TERMINAL_NAMES);
 
 export function isTerminalEvent(name: string): name is TerminalEventName {
-  return TERMINAL_EVENTS.has(name);
+  return TERMINAL.has(name);
 }

@@ -10,7 +10,7 @@ import {
   TalariaError,
   type ToolOutput,
 } from '@talaria/protocol';
-import type { NewRecord, RunTerms } from './records.ts';
+import type { NewRecord, PostedName, RecordName, RunTerms } from './records.ts';
 import type { RunState } from './run-state.ts';
 
 /** How many steers may wait for the next step: the model can still read them, and the log stays bounded. */
@@ -42,9 +42,11 @@ export type Post =
       reason?: string | undefined;
     };
 
+type RecordOf<Name extends RecordName> = Extract<NewRecord, { event: Name }>;
+
 export interface Admitted {
   /** The records to append; none when the post changes nothing (a second stop). */
-  records: NewRecord[];
+  records: RecordOf<PostedName | 'run.cancelled'>[];
   /** Patterns the answer allows from now on. */
   grants?: { scope: 'session' | 'always'; patternKeys: string[] };
 }
@@ -117,7 +119,7 @@ export function admit(state: RunState, post: Post, owned: boolean): Admitted {
 }
 
 /** The end of a stopped run. */
-export function cancelled(state: RunState): NewRecord {
+export function cancelled(state: RunState): RecordOf<'run.cancelled'> {
   return {
     event: 'run.cancelled',
     public: state.usage.total_tokens > 0 ? { usage_so_far: state.usage } : {},

@@ -186,16 +186,15 @@ export type LogRecord = {
   [N in RecordName]: { event: N } & ReadPublic<N> & Private<N>;
 }[RecordName] & { pos: number; seq: number | null; at: number };
 
-/** Records that anyone may add to a run, whoever owns it. */
-export type PostedName = 'stop.requested' | 'steer.requested' | 'approval.responded' | 'tool.answered';
-
-/** The index of posted records in a database names the same ones. */
-export const POSTED_NAMES: readonly PostedName[] = [
+/** Records that anyone may add to a run, whoever owns it. The index `records_posted` of Postgres names the same ones. */
+export const POSTED_NAMES = [
   'stop.requested',
   'steer.requested',
   'approval.responded',
   'tool.answered',
-];
+] as const satisfies RecordName[];
+
+export type PostedName = (typeof POSTED_NAMES)[number];
 
 const POSTED: ReadonlySet<string> = new Set(POSTED_NAMES);
 

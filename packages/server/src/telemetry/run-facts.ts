@@ -5,7 +5,7 @@
  *
  * Only the model's steps are reported by the agent itself: one that fails leaves no record.
  */
-import { isTerminalEvent, NO_USAGE } from '@talaria/protocol';
+import { isTerminalEvent, NO_USAGE, type TerminalEventName } from '@talaria/protocol';
 import type { LogRecord } from '../journal/records.ts';
 import type { StoredRun } from '../journal/run-state.ts';
 import type { ApprovalOutcome, Fact, ObservedRun, Report, ToolOutcome } from './facts.ts';
@@ -21,7 +21,7 @@ export function observed({ runId, createdAt, state }: StoredRun): ObservedRun {
   return { runId, createdAt, traceparent: state.traceparent };
 }
 
-type EndRecord = Extract<LogRecord, { event: 'run.completed' | 'run.failed' | 'run.cancelled' }>;
+type EndRecord = Extract<LogRecord, { event: TerminalEventName }>;
 
 export function isEnd(record: LogRecord): record is EndRecord {
   return isTerminalEvent(record.event);
