@@ -76,7 +76,7 @@ function optionLines(options: CommandSpec['options']): string[] {
   return [...lines, entry('-h, --help', 'show this')];
 }
 
-export function shownOption(name: string, option: OptionSpec): string {
+function shownOption(name: string, option: OptionSpec): string {
   const short = option.short === undefined ? '    ' : `-${option.short}, `;
   return `${short}--${name}${option.type === 'flag' ? '' : ` <${option.value}>`}`;
 }
