@@ -4,7 +4,7 @@
  */
 import type { HardeningStatus } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
-import { missingHardening } from '../start/sandbox-hardening.ts';
+import { missingHardening } from '../start/checks/missing-hardening.ts';
 import type { Running, WorkDescription } from '../start/server-handle.ts';
 
 /** What a process does, and what it leaves to others. */

@@ -43,11 +43,6 @@ export function unenforceable(limits: readonly LimitStatus[]): ConfigError {
   );
 }
 
-/** The description of each limit by its name, for `/health/detailed`. */
-export function limitsInDetail(limits: readonly LimitStatus[]): Record<string, string> {
-  return Object.fromEntries(limits.map(({ limit, description }) => [limitTitle(limit), description]));
-}
-
 /** The limits that are enforced, on one line. */
 export function limitsInBrief(limits: readonly LimitStatus[]): string {
   const held = limits.filter(({ by }) => by !== 'nothing');

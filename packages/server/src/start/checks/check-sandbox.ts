@@ -2,11 +2,10 @@
  * What `/health/detailed` says about the sandbox: what isolates and limits commands, and whether a run can get a place
  * in it.
  */
-import type { BackendStats } from '@talaria/sandbox';
+import { type BackendStats, limitTitle } from '@talaria/sandbox';
 import type { Check } from '../../basics/check.ts';
 import type { BackendName } from '../../config/backends.ts';
-import { hardeningInDetail, missingHardening } from '../sandbox-hardening.ts';
-import { limitsInDetail } from '../sandbox-limits.ts';
+import { missingHardening } from './missing-hardening.ts';
 
 export interface SandboxCheck extends Check {
   backend: BackendName;
@@ -26,8 +25,8 @@ export function checkSandbox(backend: BackendName, stats: BackendStats): Sandbox
     status: trouble === undefined ? isolated : 'failed',
     detail: trouble === undefined ? isolation.description : `No run can get a sandbox: ${trouble}`,
     backend,
-    hardening: hardeningInDetail(hardening),
-    limits: limitsInDetail(limits),
+    hardening: Object.fromEntries(hardening.map(({ name, description }) => [name, description])),
+    limits: Object.fromEntries(limits.map(({ limit, description }) => [limitTitle(limit), description])),
     slots,
     ...(containers === undefined ? {} : { containers }),
   };

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { LimitUnenforceableError, limitTitle, type ToolBackend } from '@talaria/sandbox';
 import { BACKENDS } from '../../../config/backends.ts';
 import type { Config } from '../../../config/index.ts';
+import { missingHardening } from '../../../start/checks/missing-hardening.ts';
 import { configuredBackend } from '../../../start/configured-backend.ts';
-import { missingHardening } from '../../../start/sandbox-hardening.ts';
 import { unenforceable } from '../../../start/sandbox-limits.ts';
 import type { Finding } from '../finding.ts';
 
