@@ -10,8 +10,9 @@ import type { Gate } from './approvals/gate.ts';
 import type { Model } from './model/model.ts';
 import type { Price } from './price.ts';
 import type { Progress } from './progress.ts';
+import type { RecoveredWorkspace } from './tools/recovered-workspace.ts';
 import type { ToolSet } from './tools/tool.ts';
-import type { RecoveredWorkspace, WorkspaceNews } from './workspace-news.ts';
+import type { WorkspaceNews } from './workspace-news.ts';
 
 export interface Limits {
   maxSteps: number;

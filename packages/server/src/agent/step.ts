@@ -13,10 +13,10 @@ import { callIds } from '../journal/messages.ts';
 import type { NewRecord } from '../journal/records.ts';
 import type { StepOutcome } from '../telemetry/facts.ts';
 import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
-import { fitContext, shortenContext, stepMessages } from './context/step-context.ts';
 import { DeltaBuffer } from './delta-buffer.ts';
 import { ModelError, type StepFinish, type StepRequest } from './model/model.ts';
 import { costOf } from './price.ts';
+import { fitContext, shortenContext, stepMessages } from './step-context.ts';
 
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 30_000;

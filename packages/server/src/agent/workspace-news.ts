@@ -3,25 +3,7 @@
  */
 import type { EventPayload } from '@talaria/protocol';
 import type { CallOutcome } from './progress.ts';
-
-/**
- * - `here`: the workspace is in place, or there was none.
- * - `lost`: it was on another machine, and is empty now.
- * - `reverted`: its files were lost with its sandbox. The files here are those that the sandbox began with.
- * - `restored`: its files are here as they were at this position of the log.
- */
-export type RecoveredWorkspace =
-  | { kind: 'here' }
-  | { kind: 'lost' }
-  | { kind: 'reverted' }
-  | {
-      kind: 'restored';
-      pos: number;
-      /** How many entries could not be saved. */
-      omitted: number;
-      /** Which of the two the run lost; it still has the other. */
-      lost: 'machine' | 'sandbox';
-    };
+import type { RecoveredWorkspace } from './tools/recovered-workspace.ts';
 
 export interface WorkspaceNews {
   payload: Pick<EventPayload<'run.resumed'>, 'workspace_lost' | 'workspace_restored' | 'workspace_as_of_seq'>;

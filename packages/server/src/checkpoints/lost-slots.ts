@@ -4,7 +4,7 @@
  * The calls that were running in the slot all report its loss, at different times; the files are restored once, and the next
  * calls of the run wait for that.
  */
-import type { RecoveredWorkspace } from '../agent/workspace-news.ts';
+import type { RecoveredWorkspace } from '../agent/tools/recovered-workspace.ts';
 import type { CheckpointMaker } from './checkpoint-maker.ts';
 
 export interface LostSlotsOptions {

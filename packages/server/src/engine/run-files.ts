@@ -9,7 +9,7 @@
 import { TalariaError } from '@talaria/protocol';
 import { Handover, RunFailure } from '../agent/agent-run.ts';
 import type { CallOutcome, Progress } from '../agent/progress.ts';
-import type { RecoveredWorkspace } from '../agent/workspace-news.ts';
+import type { RecoveredWorkspace } from '../agent/tools/recovered-workspace.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import type { MadeCheckpoint } from '../checkpoints/checkpoint-maker.ts';
 import {

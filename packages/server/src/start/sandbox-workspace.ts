@@ -1,7 +1,7 @@
 /** The workspace of a claimed run in this server's sandbox: how the files of the run get there, and how they are kept. */
 import type { ToolExecutor, TrajectoryWorkspaces } from '@talaria/sandbox';
 import { RunFailure } from '../agent/agent-run.ts';
-import type { RecoveredWorkspace } from '../agent/workspace-news.ts';
+import type { RecoveredWorkspace } from '../agent/tools/recovered-workspace.ts';
 import type { Log } from '../basics/log.ts';
 import type { CheckpointMaker, MadeCheckpoint } from '../checkpoints/checkpoint-maker.ts';
 import type { LostSlots } from '../checkpoints/lost-slots.ts';

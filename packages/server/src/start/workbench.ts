@@ -16,8 +16,8 @@ import {
   type WorkspaceReader,
   type WorkspaceWriter,
 } from '@talaria/sandbox';
-import { parseRule } from '../agent/approvals/command-rules.ts';
 import { createGate, type Gate } from '../agent/approvals/gate.ts';
+import { parseRule } from '../agent/approvals/matcher/command-rules.ts';
 import type { Model } from '../agent/model/model.ts';
 import { createSandboxCall, type SandboxCall } from '../agent/tools/sandbox-call.ts';
 import { createSandboxTools } from '../agent/tools/sandbox-tools.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseRule } from './command-rules.ts';
 import { createGate, type GatePolicy } from './gate.ts';
+import { parseRule } from './matcher/command-rules.ts';
 
 const POLICIES: GatePolicy[] = [true, false].flatMap((isolated) =>
   (['ask', 'skip'] as const).map((when) => ({ isolated, whenIsolated: when, whenUnisolated: when })),

@@ -6,9 +6,9 @@
  */
 
 import type { PreparedCall } from '../tools/tool.ts';
-import type { CommandRules } from './command-rules.ts';
 import { Budget } from './matcher/budget.ts';
 import { classifyCommand, isRuleKey, PATTERN_KEYS, type Verdict } from './matcher/classify.ts';
+import type { CommandRules } from './matcher/command-rules.ts';
 import { DANGERS } from './matcher/families.ts';
 
 export type { Verdict };

@@ -1,6 +1,6 @@
 /** Calls a tool of the sandbox for a run and turns the result into text for the model. */
 import type { ExecutionResult, ToolExecutor } from '@talaria/sandbox';
-import type { RecoveredWorkspace } from '../workspace-news.ts';
+import type { RecoveredWorkspace } from './recovered-workspace.ts';
 import type { ToolOutcome } from './tool.ts';
 
 const REPLACED =

@@ -4,8 +4,8 @@
  */
 import { InvalidArguments } from '@talaria/sandbox/tools';
 import type { ToolDefinition } from '../model/model.ts';
-import type { RecoveredWorkspace } from '../workspace-news.ts';
 import { oneLine } from './one-line.ts';
+import type { RecoveredWorkspace } from './recovered-workspace.ts';
 
 export interface ToolOutcome {
   /** What the model reads. */

@@ -8,8 +8,9 @@
  * - It never throws, and its work is bounded (budget.ts). A command that exceeds the bound asks.
  * - Findings are only added, so harmless commands beside a dangerous one hide nothing.
  */
-import type { CommandRules } from '../command-rules.ts';
+
 import { Budget, MAX_COMMAND_CHARS, OutOfBudget } from './budget.ts';
+import type { CommandRules } from './command-rules.ts';
 import { FAMILIES } from './families.ts';
 import { readings } from './readings.ts';
 import { NO_RULES } from './rules/operator-rules.ts';

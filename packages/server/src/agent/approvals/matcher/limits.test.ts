@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not template strings
 import { describe, expect, it } from 'vitest';
-import { parseRule } from '../command-rules.ts';
 import { Budget, MAX_COMMAND_CHARS, MAX_WORK } from './budget.ts';
 import { classifyCommand } from './classify.ts';
+import { parseRule } from './command-rules.ts';
 
 const TOO_COMPLEX = { kind: 'ask', keys: expect.arrayContaining(['command too complex to inspect']) };
 

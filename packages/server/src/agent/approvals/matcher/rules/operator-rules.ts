@@ -1,6 +1,7 @@
 /** Compares rules of the operator (command-rules.ts) with a command that would run. */
-import { type CommandRule, type CommandRules, matchesWord } from '../../command-rules.ts';
+
 import type { Budget } from '../budget.ts';
+import { type CommandRule, type CommandRules, matchesWord } from '../command-rules.ts';
 import { hasHole } from '../walk/marks.ts';
 
 export const NO_RULES: CommandRules = { allow: [], ask: [], deny: [] };

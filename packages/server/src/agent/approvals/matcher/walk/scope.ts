@@ -2,8 +2,9 @@
  * What is known while a command line is walked. Two rules keep it on the safe side: findings are only ever added, and
  * a variable keeps every value it may have (an assignment replaces the old ones only where it certainly runs).
  */
-import type { CommandRules } from '../../command-rules.ts';
+
 import type { Budget } from '../budget.ts';
+import type { CommandRules } from '../command-rules.ts';
 import type { Family, NeverReason } from '../families.ts';
 import type { Command } from '../parse/syntax.ts';
 import { NO_RULES } from '../rules/operator-rules.ts';

@@ -2,11 +2,11 @@
  * What the model gets for a step: the system prompt and as much of the conversation as fits its context. The cut is
  * recorded before the model is called, so another owner of the run calls it with the same messages.
  */
-import type { Message } from '../../journal/messages.ts';
-import type { AgentRun } from '../agent-run.ts';
-import { describeForm } from '../output-form.ts';
-import { afterCut, moveCut, omittedBy, tokensOf } from './cut.ts';
-import { sum, toolTokens } from './estimate-tokens.ts';
+import type { Message } from '../journal/messages.ts';
+import type { AgentRun } from './agent-run.ts';
+import { afterCut, moveCut, omittedBy, tokensOf } from './context/cut.ts';
+import { sum, toolTokens } from './context/estimate-tokens.ts';
+import { describeForm } from './output-form.ts';
 
 /** A cut leaves room for later steps: providers cache a conversation up to the first difference. */
 const FILLED_AFTER_CUT = 3 / 4;
