@@ -6,6 +6,7 @@ import type { HardeningStatus } from '@talaria/sandbox';
 import type { Config } from '../config/index.ts';
 import { missingHardening } from '../start/checks/missing-hardening.ts';
 import type { Running, WorkDescription } from '../start/server-handle.ts';
+import { DEFAULT_URL } from './client/server-address.ts';
 
 /** What a process does, and what it leaves to others. */
 const ROLES: Readonly<Record<Config['role'], string | undefined>> = {
@@ -13,9 +14,6 @@ const ROLES: Readonly<Record<Config['role'], string | undefined>> = {
   http: 'http: serves clients; the runs wait for servers whose role is work or all',
   work: 'work: works on runs; clients are served by servers whose role is http or all',
 };
-
-/** Where commands look for a server by default. */
-const DEFAULT_URL = 'http://127.0.0.1:8642';
 
 /** `program` is how this command is called here. */
 export function banner(

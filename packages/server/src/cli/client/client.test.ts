@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { settings } from '../../config/settings.ts';
 import { shortIds } from './find-run.ts';
-import { serverAddress } from './server-address.ts';
+import { DEFAULT_URL, serverAddress } from './server-address.ts';
 
 describe('the server', () => {
   const env = { TALARIA_BASE_URL: 'http://named:1', API_SERVER_HOST: '0.0.0.0', API_SERVER_PORT: '99' };
@@ -14,6 +15,10 @@ describe('the server', () => {
     ['else the default', undefined, {}, 'http://127.0.0.1:8642'],
   ])('is %s', (_, given, env, url) => {
     expect(serverAddress(given, env).url).toBe(url);
+  });
+
+  it('is by default where a server listens by default', () => {
+    expect(DEFAULT_URL).toBe(`http://${settings.host.default}:${settings.port.default}`);
   });
 
   it('gets the key for clients; it gets the key of the local server only if it is that server', () => {

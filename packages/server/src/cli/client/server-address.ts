@@ -17,6 +17,8 @@ export interface ServerAddress {
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = '8642';
+/** Where a server listens that was told nothing. */
+export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
 
 export function serverAddress(given: string | undefined, env: Env): ServerAddress {
   const named = given ?? (env.TALARIA_BASE_URL || undefined);

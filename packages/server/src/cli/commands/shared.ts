@@ -1,9 +1,10 @@
 /** Arguments and options that several commands have. */
+import { DEFAULT_URL } from '../client/server-address.ts';
 
 export const server = {
   type: 'text',
   value: 'url',
-  about: 'where the server is [TALARIA_BASE_URL; default http://127.0.0.1:8642]',
+  about: `where the server is [TALARIA_BASE_URL; default ${DEFAULT_URL}]`,
 } as const;
 
 export const json = { type: 'flag', about: 'print JSON, for programs' } as const;
