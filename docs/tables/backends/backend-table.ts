@@ -1,6 +1,6 @@
 /** The table of docs/backends.md: a column per backend, a row per part of the contract, every mark a result. */
 import { CONTRACT_PARTS, type ContractPart } from '../../../packages/sandbox/src/testing/contract-tools.ts';
-import type { BackendName } from '../../../packages/server/src/config/backends.ts';
+import type { BackendName } from '../../../packages/server/src/config/settings/backends.ts';
 import { table } from '../marked-part.ts';
 import { LIMITS, type PartResult, type Results } from './results.ts';
 

@@ -3,7 +3,7 @@
  * taken; `TALARIA_LOG_LEVEL=debug` shows it. Secrets are masked: a driver may quote its settings.
  */
 import { type Config, configSecrets, describeDatabase } from '../config/index.ts';
-import { HIDDEN } from '../config/kinds.ts';
+import { HIDDEN } from '../config/kinds/kinds.ts';
 
 export function explainStartupError(error: unknown, config: Config): string {
   const failure = error instanceof Error ? (error as NodeJS.ErrnoException) : new Error(String(error));

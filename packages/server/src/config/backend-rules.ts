@@ -1,6 +1,6 @@
 /** Rules between the settings of the backends. */
 import { listOf } from '../basics/list-of.ts';
-import type { BackendName } from './backends.ts';
+import type { BackendName } from './settings/backends.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 
 type BackendValues = Pick<SettingValues, (typeof BACKEND_SETTINGS)[number]>;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { isTimeZone } from '@talaria/protocol';
 import { BACKEND_SETTINGS, checkBackend, neededContainers } from './backend-rules.ts';
 import { directoryProblems, missingDirectories } from './directory-rules.ts';
-import { type ApiKey, type Database, isLoopback } from './network-kinds.ts';
+import { type ApiKey, type Database, isLoopback } from './kinds/network-kinds.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 import { checkWebhooks, WEBHOOK_SETTINGS } from './webhooks.ts';
 

@@ -1,8 +1,8 @@
 /** Shows a configuration, and lists the secrets in it so that other code can mask them. */
 import { eachHost } from '../network/postgres-hosts.ts';
 import { type Config, SINGLE_KEY_NAME } from './config.ts';
-import { secretsInHeaders } from './header-list.ts';
-import type { Database } from './network-kinds.ts';
+import { secretsInHeaders } from './kinds/header-list.ts';
+import type { Database } from './kinds/network-kinds.ts';
 import { type SettingName, settingList } from './settings.ts';
 
 /** The setting's environment name, its value as it may be shown (`undefined` if not set), and where it came from. */

@@ -1,8 +1,8 @@
 /** Rules for directories that are fine by themselves, but not together or not under the circumstances. */
 import { existsSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
-import { BACKEND_NAMES, BACKENDS, type BackendName } from './backends.ts';
-import type { OperatorDirectory } from './directories.ts';
+import type { OperatorDirectory } from './kinds/directories.ts';
+import { BACKEND_NAMES, BACKENDS, type BackendName } from './settings/backends.ts';
 
 export interface DirectoryCircumstances {
   dataDir: string;

@@ -6,7 +6,7 @@
 import { dirname } from 'node:path';
 import { didYouMean } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
-import { isJsonObject } from './json-object.ts';
+import { isJsonObject } from './kinds/json-object.ts';
 import { type SettingName, settingList } from './settings.ts';
 
 export interface ConfigFile {

@@ -7,7 +7,7 @@
 
 import { didYouMean } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
-import { HIDDEN, showGiven } from './kinds.ts';
+import { HIDDEN, showGiven } from './kinds/kinds.ts';
 import { configFileOption, flagOf, type SettingName, settingList } from './settings.ts';
 
 export interface Flags {

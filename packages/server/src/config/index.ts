@@ -4,7 +4,7 @@
  */
 export type { Config } from './config.ts';
 export { configSecrets, databaseSecrets, describeConfig } from './describe.ts';
-export type { OperatorDirectory } from './directories.ts';
+export type { OperatorDirectory } from './kinds/directories.ts';
+export type { HttpConfig, McpServerConfig, StdioConfig } from './kinds/mcp-servers.ts';
+export { type ApiKey, type Database, describeDatabase, isLoopback } from './kinds/network-kinds.ts';
 export { ConfigError, type LoadOptions, loadConfig } from './load.ts';
-export type { HttpConfig, McpServerConfig, StdioConfig } from './mcp-servers.ts';
-export { type ApiKey, type Database, describeDatabase, isLoopback } from './network-kinds.ts';

@@ -13,7 +13,7 @@ import { type Env, readEnvironment } from './environment.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import { readFlags } from './flags.ts';
 import type { Given } from './given.ts';
-import { type Read, type ReadContext, readPath } from './kinds.ts';
+import { type Read, type ReadContext, readPath } from './kinds/kinds.ts';
 import {
   configFileOption,
   type Setting,

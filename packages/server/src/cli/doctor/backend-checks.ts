@@ -1,6 +1,7 @@
 /** What each backend needs on this machine, before it is tried. Unused backends are reported, too. */
-import { BACKEND_NAMES, type BackendName } from '../../config/backends.ts';
+
 import type { Config } from '../../config/index.ts';
+import { BACKEND_NAMES, type BackendName } from '../../config/settings/backends.ts';
 import type { Check } from './check.ts';
 import { checkDocker, findUnusedDocker } from './checks/docker.ts';
 import { checkKubernetes } from './checks/kubernetes.ts';

@@ -1,7 +1,7 @@
 /** `talaria migrate-store`: moves all stored data of a server into another database. */
 import { resolve } from 'node:path';
 import { type Database, databaseSecrets, describeDatabase } from '../../config/index.ts';
-import { databaseUrl } from '../../config/network-kinds.ts';
+import { databaseUrl } from '../../config/kinds/network-kinds.ts';
 import { type Moved, moveStore } from '../../journal/moving/move-store.ts';
 import { MoveRefusedError } from '../../journal/moving/store-ends.ts';
 import { Secrets } from '../../secrets/secrets.ts';

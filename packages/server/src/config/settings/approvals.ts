@@ -1,8 +1,8 @@
 /** Which commands ask first, and the tools of others. */
 
-import { commandRuleList } from '../command-rule-list.ts';
-import { choice, LONGEST_TIMER_SECONDS, seconds } from '../kinds.ts';
-import { type McpServerConfig, mcpServers } from '../mcp-servers.ts';
+import { commandRuleList } from '../kinds/command-rule-list.ts';
+import { choice, LONGEST_TIMER_SECONDS, seconds } from '../kinds/kinds.ts';
+import { type McpServerConfig, mcpServers } from '../kinds/mcp-servers.ts';
 import { define } from './setting.ts';
 
 export const approvalsSettings = {

@@ -1,6 +1,6 @@
 /** How many containers there are and how runs share them, for every backend with containers. */
 
-import { integer, LONGEST_TIMER_SECONDS, seconds } from '../kinds.ts';
+import { integer, LONGEST_TIMER_SECONDS, seconds } from '../kinds/kinds.ts';
 import { define } from './setting.ts';
 
 export const containersSettings = {

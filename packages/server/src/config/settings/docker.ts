@@ -1,6 +1,6 @@
 /** The backend `docker`. */
 
-import { string } from '../kinds.ts';
+import { string } from '../kinds/kinds.ts';
 import { define } from './setting.ts';
 
 export const dockerSettings = {

@@ -1,6 +1,6 @@
 /** Scheduled jobs. */
 
-import { integer, timeZone } from '../kinds.ts';
+import { integer, timeZone } from '../kinds/kinds.ts';
 import { define } from './setting.ts';
 
 export const jobsSettings = {

@@ -1,6 +1,6 @@
 /** The backend `kubernetes`. */
 
-import { integer, number, string } from '../kinds.ts';
+import { integer, number, string } from '../kinds/kinds.ts';
 import { define, MAX_MB } from './setting.ts';
 
 export const kubernetesSettings = {

@@ -1,6 +1,6 @@
 /** The backend `modal`. */
 
-import { integer, number, secret, string } from '../kinds.ts';
+import { integer, number, secret, string } from '../kinds/kinds.ts';
 import { define } from './setting.ts';
 
 export const modalSettings = {

@@ -2,9 +2,9 @@
 
 import { MODEL_SETTING_NAMES } from '@talaria/protocol';
 import type { Prices } from '../../agent/price.ts';
-import { choices, integer, secret, string } from '../kinds.ts';
-import { httpUrl } from '../network-kinds.ts';
-import { prices } from '../prices.ts';
+import { choices, integer, secret, string } from '../kinds/kinds.ts';
+import { httpUrl } from '../kinds/network-kinds.ts';
+import { prices } from '../kinds/prices.ts';
 import { define } from './setting.ts';
 
 export const modelSettings = {

@@ -2,7 +2,7 @@
 
 // A type: only the server that uses a backend loads its driver.
 import type { TASK_DRIVERS } from '@talaria/sandbox/nomad';
-import { boolean, choice, integer, secret, string } from '../kinds.ts';
+import { boolean, choice, integer, secret, string } from '../kinds/kinds.ts';
 import { define, MAX_MB } from './setting.ts';
 
 export const nomadSettings = {

@@ -1,8 +1,8 @@
 /** Stopping, leases, streams, traces, bodies and logs. */
 
-import { headerList } from '../header-list.ts';
-import { choice, integer, seconds, string } from '../kinds.ts';
-import { httpUrl } from '../network-kinds.ts';
+import { headerList } from '../kinds/header-list.ts';
+import { choice, integer, seconds, string } from '../kinds/kinds.ts';
+import { httpUrl } from '../kinds/network-kinds.ts';
 import { define } from './setting.ts';
 
 export const operationSettings = {

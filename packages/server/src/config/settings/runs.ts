@@ -1,7 +1,7 @@
 /** How many runs work and wait, what one run may use, and who is told about it. */
 
-import { boolean, integer, LONGEST_TIMER_SECONDS, seconds } from '../kinds.ts';
-import { webhookSecret, webhookUrl } from '../webhook-kinds.ts';
+import { boolean, integer, LONGEST_TIMER_SECONDS, seconds } from '../kinds/kinds.ts';
+import { webhookSecret, webhookUrl } from '../kinds/webhook-kinds.ts';
 import { define } from './setting.ts';
 
 export const runsSettings = {

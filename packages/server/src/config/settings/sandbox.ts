@@ -1,8 +1,8 @@
 /** Where tools run, and what a run's commands may use there. */
 
-import { BACKEND_NAMES, whereToolsRun } from '../backends.ts';
-import { boolean, choice, integer, LONGEST_TIMER_SECONDS, number, seconds } from '../kinds.ts';
-import { sandboxUsers } from '../sandbox-users.ts';
+import { boolean, choice, integer, LONGEST_TIMER_SECONDS, number, seconds } from '../kinds/kinds.ts';
+import { sandboxUsers } from '../kinds/sandbox-users.ts';
+import { BACKEND_NAMES, whereToolsRun } from './backends.ts';
 import { define, MAX_MB } from './setting.ts';
 
 export const sandboxSettings = {

@@ -1,7 +1,7 @@
 /** Where the server listens, which part it plays, who may call it. */
 
-import { boolean, choice, integer, secret, string } from '../kinds.ts';
-import { apiKeys, type CorsOrigins, corsOrigins, host, httpUrl } from '../network-kinds.ts';
+import { boolean, choice, integer, secret, string } from '../kinds/kinds.ts';
+import { apiKeys, type CorsOrigins, corsOrigins, host, httpUrl } from '../kinds/network-kinds.ts';
 import { define } from './setting.ts';
 
 export const serverSettings = {

@@ -1,6 +1,6 @@
 /** What a setting is. The tables beside this file define them; `../settings.ts` composes the tables. */
 
-import type { Kind } from '../kinds.ts';
+import type { Kind } from '../kinds/kinds.ts';
 
 export interface Setting<T, D extends T | undefined = T | undefined> {
   readonly env: string;

@@ -1,6 +1,6 @@
 /** The sandbox without the agent. */
 
-import { boolean, integer, LONGEST_TIMER_SECONDS, seconds } from '../kinds.ts';
+import { boolean, integer, LONGEST_TIMER_SECONDS, seconds } from '../kinds/kinds.ts';
 import { define } from './setting.ts';
 
 export const slotsSettings = {

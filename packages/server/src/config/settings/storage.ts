@@ -1,7 +1,7 @@
 /** Where runs, events, sessions and responses are stored, and for how long. */
 
-import { boolean, choice, directory, integer, seconds, string } from '../kinds.ts';
-import { databaseUrl } from '../network-kinds.ts';
+import { boolean, choice, directory, integer, seconds, string } from '../kinds/kinds.ts';
+import { databaseUrl } from '../kinds/network-kinds.ts';
 import { define } from './setting.ts';
 
 export const storageSettings = {

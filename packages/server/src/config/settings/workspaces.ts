@@ -1,7 +1,7 @@
 /** What runs may begin with. */
 
-import { directories } from '../directories.ts';
-import { integer } from '../kinds.ts';
+import { directories } from '../kinds/directories.ts';
+import { integer } from '../kinds/kinds.ts';
 import { define, MAX_MB } from './setting.ts';
 
 export const workspaceSettings = {

@@ -4,7 +4,7 @@
  */
 import { type BackendStats, limitTitle } from '@talaria/sandbox';
 import type { Check } from '../../basics/check.ts';
-import type { BackendName } from '../../config/backends.ts';
+import type { BackendName } from '../../config/settings/backends.ts';
 import { missingHardening } from './missing-hardening.ts';
 
 export interface SandboxCheck extends Check {

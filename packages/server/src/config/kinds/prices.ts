@@ -1,5 +1,5 @@
 /** What models cost, as a JSON object: name of the model → US dollars per million tokens. */
-import type { Price, Prices } from '../agent/price.ts';
+import type { Price, Prices } from '../../agent/price.ts';
 import { isJsonObject, type JsonObject, readsJsonObject } from './json-object.ts';
 import { type Kind, type Read, showGiven } from './kinds.ts';
 

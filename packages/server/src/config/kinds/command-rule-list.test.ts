@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { describeConfig } from './describe.ts';
-import { load, problemsOf } from './testing/load.ts';
+import { describeConfig } from '../describe.ts';
+import { load, problemsOf } from '../testing/load.ts';
 
 it('reads rules from the environment, a flag and the file', () => {
   const env = { TALARIA_APPROVALS_DENY: 'git push *; npm publish **\nterraform **' };

@@ -1,5 +1,5 @@
 /** A list of command rules, one per line or separated by semicolons; in JSON an array of them. */
-import { parseRule } from '../agent/approvals/matcher/command-rules.ts';
+import { parseRule } from '../../agent/approvals/matcher/command-rules.ts';
 import { type Kind, type Read, showGiven } from './kinds.ts';
 
 export function commandRuleList(): Kind<readonly string[]> {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { configSecrets, describeConfig } from './describe.ts';
-import { load, problemsOf } from './testing/load.ts';
+import { configSecrets, describeConfig } from '../describe.ts';
+import { load, problemsOf } from '../testing/load.ts';
 
 const SETTING = 'OTEL_EXPORTER_OTLP_HEADERS';
 

@@ -6,7 +6,7 @@
  * value here may be a secret.
  */
 import { isAbsolute } from 'node:path';
-import { didYouMean } from '../basics/nearest.ts';
+import { didYouMean } from '../../basics/nearest.ts';
 import { isJsonObject, type JsonObject, readsJsonObject } from './json-object.ts';
 import {
   boolean,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { configSecrets, describeConfig } from './describe.ts';
-import { load, problemsOf } from './testing/load.ts';
+import { configSecrets, describeConfig } from '../describe.ts';
+import { load, problemsOf } from '../testing/load.ts';
 
 const FILE = '/home/ada/.talaria/config.json';
 

@@ -1,7 +1,7 @@
 /**
  * The backends: where tools can run. Settings, help, documents, doctor and `/health/detailed` take names and facts from
  * this table. What is code has an entry per backend elsewhere, and the compiler asks for it: the rules between its
- * settings (backend-rules.ts), what the doctor checks (cli/doctor/backend-checks.ts), how it is created
+ * settings (config/backend-rules.ts), what the doctor checks (cli/doctor/backend-checks.ts), how it is created
  * (start/configured-backend.ts) and its columns in docs/backends.md (docs/tables/backends/backend-table.ts).
  */
 interface BackendFacts {

@@ -4,7 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { eachHost } from '../network/postgres-hosts.ts';
+import { eachHost } from '../../network/postgres-hosts.ts';
 import { HIDDEN, isHeaderToken, type Kind, type Read, showGiven, textKind } from './kinds.ts';
 
 /** An API key and the name that its runs belong to. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { load } from '../testing/load.ts';
 import { directories } from './directories.ts';
-import { load } from './testing/load.ts';
 
 const CONTEXT = { homeDir: '/', baseDir: '/', env: {} };
 const read = (json: unknown) => directories().fromJson(json, CONTEXT);

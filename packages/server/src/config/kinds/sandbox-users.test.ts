@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { load } from './testing/load.ts';
+import { load } from '../testing/load.ts';
 
 const given = (value: string) => load({ env: { TALARIA_SANDBOX_USERS: value } }).config.sandboxUsers;
 

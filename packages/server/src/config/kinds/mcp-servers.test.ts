@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { configSecrets, describeConfig } from './describe.ts';
+import { configSecrets, describeConfig } from '../describe.ts';
+import { load, problemsOf } from '../testing/load.ts';
 import { secretsIn, secretsInArguments } from './plain-values.ts';
 import { resolveReferences } from './references.ts';
-import { load, problemsOf } from './testing/load.ts';
 
 const FILE = '/etc/talaria/t.json';
 
