@@ -1,7 +1,8 @@
 /** The documents that come from the code, whole or in part. Each is worked out from its present text. */
-import { configurationDocument } from '../../packages/server/src/config/docs.ts';
+
 import { backendTable } from './backends/backend-table.ts';
 import { readResults } from './backends/results.ts';
+import { configurationDocument } from './configuration.ts';
 import { apiErrorTable, runFailureTable } from './error-tables.ts';
 import { eventTable } from './event-table.ts';
 import { replaceMarkedPart } from './marked-part.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { configurationDocument } from './docs.ts';
-import { settingsHelp } from './help.ts';
-import { flagOf, settingList } from './settings.ts';
-import { load } from './testing/load.ts';
+import { configurationDocument } from '../../docs/tables/configuration.ts';
+import { settingsHelp } from '../../packages/server/src/config/help.ts';
+import { flagOf, settingList } from '../../packages/server/src/config/settings.ts';
+import { load } from '../../packages/server/src/config/testing/load.ts';
 
 it('shows an example file that loads', () => {
   const example = /```json\n(.*?)```/s.exec(configurationDocument())![1]!;
@@ -21,15 +21,5 @@ it('names every setting in the document and the help, once', () => {
   for (const [, setting] of settingList) {
     expect(help.match(new RegExp(`\\[${setting.env}[;\\]]`, 'g')), setting.env).toHaveLength(1);
     expect(document).toContain(`| \`${setting.env}\` | \`--${flagOf(setting)}\` | \`${setting.key}\` |`);
-  }
-});
-
-it('has unique names of each form', () => {
-  for (const form of [
-    settingList.map(([, s]) => s.env),
-    settingList.map(([, s]) => s.key),
-    settingList.map(([, s]) => flagOf(s)),
-  ]) {
-    expect(new Set(form).size).toBe(settingList.length);
   }
 });

@@ -1,9 +1,9 @@
-/** The settings as the document docs/configuration.md. `npm run docs` writes it; test/docs checks that it is up to date. */
+/** The document docs/configuration.md, from the table of settings. */
 import { readFileSync } from 'node:fs';
-import { defaultText } from './help.ts';
-import { flagOf, groups, type Setting, settingList } from './settings.ts';
+import { defaultText } from '../../packages/server/src/config/help.ts';
+import { flagOf, groups, type Setting, settingList } from '../../packages/server/src/config/settings.ts';
 
-const introductionUrl = new URL('./docs-introduction.md', import.meta.url);
+const introductionUrl = new URL('./configuration-introduction.md', import.meta.url);
 
 export function configurationDocument(): string {
   const tables = groups.map((group) => {
