@@ -1,7 +1,7 @@
 /** `talaria jobs …`: runs on a schedule. */
-import { APIError, type Job, type Talaria } from '@talaria/client';
+import type { Job, Talaria } from '@talaria/client';
 import { connect } from './client/connect.ts';
-import { missingRoute } from './client/missing-route.ts';
+import { isMissingRoute, missingRoute } from './client/missing-route.ts';
 import { CommandError } from './command-error.ts';
 import type { Arguments } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -118,8 +118,7 @@ async function withJobs<T>(
   try {
     return await ask(client);
   } catch (error) {
-    const missing = error instanceof APIError && (error.status === 404 || error.status === 405);
-    if (!missing || /^job not found/i.test(error.message)) throw error;
+    if (!isMissingRoute(error) || /^job not found/i.test(error.message)) throw error;
     throw await missingRoute(client, `The server at ${client.baseUrl} has no scheduled runs (no /api/jobs)`);
   }
 }

@@ -2,11 +2,11 @@
  * The id of a run from what a person typed: the whole id, or a unique beginning of it. `run_` may be left out. A whole
  * id is not looked up: the request that needs the run says whether it exists.
  */
-import { APIError, NotFoundError, type Run, type Talaria } from '@talaria/client';
+import type { Run, Talaria } from '@talaria/client';
 import { isRunId } from '@talaria/protocol';
 import { CommandError } from '../command-error.ts';
 import { UsageError } from '../usage-error.ts';
-import { missingRoute } from './missing-route.ts';
+import { isMissingRoute, missingRoute } from './missing-route.ts';
 
 const PAGE = 200;
 const SHOWN_MAX = 5;
@@ -28,7 +28,7 @@ export async function findRun(client: Talaria, given: string): Promise<string> {
       if (found.length > SHOWN_MAX || isLongBefore(run, start)) break;
     }
   } catch (error) {
-    if (!cannotList(error)) throw error;
+    if (!isMissingRoute(error)) throw error;
     throw await missingRoute(client, 'This server does not list its runs; give the whole id');
   }
   if (found.length === 1) return found[0]!;
@@ -51,11 +51,6 @@ function isLongBefore({ run_id, created_at }: Run, start: string): boolean {
 function timeIn(id: string): number {
   const digits = id.slice('run_'.length, 'run_'.length + TIME_DIGITS);
   return Number.parseInt(digits.padEnd(TIME_DIGITS, '0'), 16);
-}
-
-/** Servers of the older dialect have no such route. */
-export function cannotList(error: unknown): boolean {
-  return error instanceof NotFoundError || (error instanceof APIError && error.status === 405);
 }
 
 /** Begins with the time, so that this many digits are rarely shared with another. */

@@ -1,5 +1,10 @@
-import { NotFoundError, type Talaria } from '@talaria/client';
+import { APIError, NotFoundError, type Talaria } from '@talaria/client';
 import { CommandError } from '../command-error.ts';
+
+/** Servers of the older dialect have fewer routes, or fewer methods of a path. A resource may be what is missing, too. */
+export function isMissingRoute(error: unknown): error is APIError {
+  return error instanceof APIError && (error.status === 404 || error.status === 405);
+}
 
 /**
  * What to say if a server does not know a route: `message`, or that no server is meant by this address. Servers of every

@@ -1,6 +1,7 @@
 /** `talaria approvals` and `talaria grants …`: questions across runs, and what their answers allow. */
-import { APIError, type Approval, type Grant, type Talaria } from '@talaria/client';
+import type { Approval, Grant, Talaria } from '@talaria/client';
 import { connect } from '../client/connect.ts';
+import { isMissingRoute } from '../client/missing-route.ts';
 import { CommandError } from '../command-error.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -55,8 +56,7 @@ async function withApprovals<T>(
   try {
     return await ask(client);
   } catch (error) {
-    const missing = error instanceof APIError && (error.status === 404 || error.status === 405);
-    if (!missing || error.code === 'grant_not_found') throw error;
+    if (!isMissingRoute(error) || error.code === 'grant_not_found') throw error;
     throw new CommandError(`The server at ${client.baseUrl} does not list approvals and grants`);
   }
 }

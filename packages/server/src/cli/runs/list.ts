@@ -1,8 +1,8 @@
 /** `talaria runs`: a table of runs, newest first. `--watch` is in watch-runs.ts. */
 import type { Run, RunFilter } from '@talaria/client';
 import { connect } from '../client/connect.ts';
-import { cannotList, shortIds } from '../client/find-run.ts';
-import { missingRoute } from '../client/missing-route.ts';
+import { shortIds } from '../client/find-run.ts';
+import { isMissingRoute, missingRoute } from '../client/missing-route.ts';
 import type { Arguments } from '../commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
@@ -40,7 +40,7 @@ export async function listRuns(args: Arguments<'runs'>, terminal: Terminal): Pro
       if (runs.length === limit) break;
     }
   } catch (error) {
-    throw cannotList(error) ? await missingRoute(client, 'This server does not list its runs') : error;
+    throw isMissingRoute(error) ? await missingRoute(client, 'This server does not list its runs') : error;
   }
   if (args.json) terminal.out(safeJson(runs, 2));
   else if (args.quiet) for (const { run_id } of runs) terminal.out(safeLine(run_id));
