@@ -4,6 +4,7 @@ import { atMost } from '../basics/at-most.ts';
 import type { ApiKey } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduledJobs } from '../jobs/scheduled-jobs.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { ResponseRuns } from '../responses/response-runs.ts';
 import type { UploadedFiles } from '../uploads/uploaded-files.ts';
 import { ContinuedRuns } from './inline/continued-runs.ts';
@@ -37,6 +38,8 @@ export interface ApiOptions {
   files: UploadedFiles;
   jobs: ScheduledJobs;
   responses: ResponseRuns;
+  /** Where the logs of runs are read. */
+  journal: Pick<Journal, 'readLog' | 'readEvents'>;
   modelName: string;
   embeddings: EmbeddingsOptions;
   subscriberBufferBytes: number;
@@ -128,14 +131,13 @@ export function installApiRoutes(app: FastifyInstance, engine: Engine, api: ApiC
   installFileRoutes(app, api.files);
   installEventRoutes(app, engine, streams);
   installFeedRoutes(app, engine.feed, streams);
-  const { tellApprovals } = api;
-  const { journal } = responses;
+  const { journal, tellApprovals } = api;
   const chat = { engine, journal, inline, modelName, keyConfigured };
   const continued = new ContinuedRuns({ engine, journal });
   installChatRoutes(app, { ...chat, continued, tellApprovals });
   installCompletionRoutes(app, chat);
   installEmbeddingRoutes(app, api.embeddings);
   installConversationRoutes(app, responses);
-  installResponseRoutes(app, { engine, responses, inline, continued, keyConfigured, tellApprovals });
+  installResponseRoutes(app, { engine, responses, journal, inline, continued, keyConfigured, tellApprovals });
   return { watch };
 }

@@ -76,11 +76,6 @@ export class ResponseRuns {
     this.conversations = new ConversationAccess(options.journal, options.secrets);
   }
 
-  /** Where the log of a run is read, for its events. */
-  get journal(): Pick<Journal, 'readLog' | 'readEvents'> {
-    return this.#options.journal;
-  }
-
   /** In the state of a new run, or of a run about to be continued. */
   settings(asked: CreateResponse, view: Omit<ResponseView, 'model'>): ResponseSettings {
     const { engine, modelName: model } = this.#options;

@@ -105,6 +105,7 @@ function apiOptions(config: Config, { engine, store, workbench, jobs, secrets }:
       modelName: config.modelName,
       maxStored: config.maxStoredResponses,
     }),
+    journal: store.journal,
     files: configuredFiles(config, store),
     jobs: new ScheduledJobs({ ...jobs, maxJobs: config.maxJobs, timezone: () => config.timezone }),
     modelName: config.modelName,

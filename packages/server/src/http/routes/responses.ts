@@ -12,7 +12,7 @@ import {
 } from '@talaria/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
-import type { StoredEvent } from '../../journal/journal.ts';
+import type { Journal, StoredEvent } from '../../journal/journal.ts';
 import { resolveInput } from '../../responses/input-items.ts';
 import { listItems } from '../../responses/item-lists.ts';
 import type { ResponseHead } from '../../responses/response-object.ts';
@@ -32,6 +32,7 @@ import { viewFor } from '../responses/response-view.ts';
 export interface ResponseRouteOptions {
   engine: Engine;
   responses: ResponseRuns;
+  journal: Pick<Journal, 'readLog' | 'readEvents'>;
   inline: InlineRuns;
   continued: ContinuedRuns;
   keyConfigured: boolean;
@@ -42,7 +43,7 @@ export interface ResponseRouteOptions {
 type ResponseRoute = { Params: { response_id: string } };
 
 export function installResponseRoutes(app: FastifyInstance, options: ResponseRouteOptions): void {
-  const { engine, responses, inline, continued, keyConfigured, tellApprovals } = options;
+  const { engine, responses, journal, inline, continued, keyConfigured, tellApprovals } = options;
 
   app.post('/v1/responses', { config: { startsWork: true } }, async (request, reply) => {
     const { owner } = request;
@@ -147,7 +148,7 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
       runId: head.runId,
       afterSeq: head.afterSeq,
       fold: responses.fold(head),
-      journal: responses.journal,
+      journal,
       subscribe: (after, subscriber) => engine.subscribe(head.runId, after, subscriber),
     });
 }

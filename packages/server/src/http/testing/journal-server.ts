@@ -58,6 +58,7 @@ export function createJournalServer(
         maxJobs: 0,
         timezone: () => 'UTC',
       }),
+      journal,
       responses: new ResponseRuns({ engine, journal, secrets, modelName, maxStored: 1 }),
       modelName,
       embeddings: { endpoint: { unavailable: 'none here' }, model: undefined, fetch, mask: (text) => text },
