@@ -3,9 +3,9 @@
  * that is not needed is never needed again (`../journal/contents.ts`), so it does not matter how long the removal takes.
  */
 import type { Log } from '../basics/log.ts';
+import { SweepTimer } from '../basics/sweep-timer.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { BLOB_GRACE_MS, type Contents } from '../journal/contents.ts';
-import { SweepTimer } from './sweep-timer.ts';
 
 /** Rare, because a sweep looks at every blob, and what it finds is little. */
 const INTERVAL_MS = 3600 * 1000;

@@ -5,13 +5,13 @@
  * over.
  */
 
+import { clearInBatches } from '../basics/clear-in-batches.ts';
 import { failpoint } from '../basics/failpoints.ts';
 import type { Log } from '../basics/log.ts';
+import { sweepInBatches } from '../basics/sweep-in-batches.ts';
+import { SweepTimer } from '../basics/sweep-timer.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Journal } from '../journal/journal.ts';
-import { clearInBatches } from './clear-in-batches.ts';
-import { sweepInBatches } from './sweep-in-batches.ts';
-import { SweepTimer } from './sweep-timer.ts';
 
 /** Heads are small, so many of them block the store no longer than a few runs do. */
 const HEADS_BATCH = 200;

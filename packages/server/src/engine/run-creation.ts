@@ -1,12 +1,12 @@
 /** Puts new runs into the queue, and says why one is refused. */
 import { createRunId, type RunCreated, TalariaError } from '@talaria/protocol';
 import { failpoint } from '../basics/failpoints.ts';
+import { hashJson } from '../basics/hash-json.ts';
+import type { QueuePace } from '../basics/queue-pace.ts';
 import type { StoredJob } from '../journal/jobs.ts';
 import type { CreateLimits, CreateOutcome, IdempotencyKey, Journal, NewRun } from '../journal/journal.ts';
 import type { Webhook } from '../journal/outbox.ts';
 import type { Report } from '../telemetry/facts.ts';
-import { hashJson } from './hash-json.ts';
-import type { QueuePace } from './pace.ts';
 import type { Workload } from './run-work.ts';
 import { shownInput } from './shown-input.ts';
 

@@ -3,11 +3,11 @@
  * over. A process without it only accepts and shows runs; other processes work on them.
  */
 
+import type { QueuePace } from '../basics/queue-pace.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { observed } from '../telemetry/run-facts.ts';
 import { BlobSweep } from './blob-sweep.ts';
 import { Dispatcher } from './dispatcher.ts';
-import type { QueuePace } from './pace.ts';
 import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
 import { SessionRetention } from './session-retention.ts';

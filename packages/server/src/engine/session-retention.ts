@@ -1,9 +1,9 @@
 /** Deletes sessions that have been unused for long. */
 
 import type { Log } from '../basics/log.ts';
+import { sweepInBatches } from '../basics/sweep-in-batches.ts';
+import { SweepTimer } from '../basics/sweep-timer.ts';
 import type { Sessions } from '../journal/sessions.ts';
-import { sweepInBatches } from './sweep-in-batches.ts';
-import { SweepTimer } from './sweep-timer.ts';
 
 /** Small, because a transcript may be long: a deletion never delays the appends of running runs for long. */
 const BATCH = 5;

@@ -7,9 +7,9 @@
  */
 import { isRunId } from '@talaria/protocol';
 import type { TrajectoryWorkspaces } from '@talaria/sandbox';
+import { clearInBatches } from '../basics/clear-in-batches.ts';
 import type { Log } from '../basics/log.ts';
-import { clearInBatches } from '../engine/clear-in-batches.ts';
-import { SweepTimer } from '../engine/sweep-timer.ts';
+import { SweepTimer } from '../basics/sweep-timer.ts';
 import type { WorkspacePlaces } from '../journal/peers.ts';
 
 const ADOPT_BATCH = 1_000;

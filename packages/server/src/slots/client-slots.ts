@@ -21,7 +21,7 @@ import {
 import type { Slot, ToolBackend } from '@talaria/sandbox';
 import { atMost } from '../basics/at-most.ts';
 import type { Log } from '../basics/log.ts';
-import { QueuePace } from '../engine/pace.ts';
+import { QueuePace } from '../basics/queue-pace.ts';
 import { goneResult, toWireResult } from './execution-results.ts';
 import { KeptWorkspaces, namelessWorkspace, trajectoryWorkspace } from './kept-workspaces.ts';
 import { draining, type GiveBack, SlotPlaces } from './slot-places.ts';

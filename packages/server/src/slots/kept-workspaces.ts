@@ -8,7 +8,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TrajectoryWorkspaces } from '@talaria/sandbox';
 import type { Log } from '../basics/log.ts';
-import { SweepTimer } from '../engine/sweep-timer.ts';
+import { SweepTimer } from '../basics/sweep-timer.ts';
 
 const TRAJECTORY = /^traj_[0-9a-f]{64}$/;
 const NAMELESS = /^slotfiles_[0-9a-f]{32}$/;

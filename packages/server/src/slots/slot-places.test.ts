@@ -1,6 +1,6 @@
 import { TalariaError } from '@talaria/protocol';
 import { beforeEach, expect, test } from 'vitest';
-import { QueuePace } from '../engine/pace.ts';
+import { QueuePace } from '../basics/queue-pace.ts';
 import { type GiveBack, SlotPlaces } from './slot-places.ts';
 
 const NEVER = new AbortController().signal;

@@ -8,7 +8,7 @@
  * - A key has at most `maxWaiting` callers waiting; one more is refused at once.
  */
 import { TalariaError } from '@talaria/protocol';
-import type { QueuePace } from '../engine/pace.ts';
+import type { QueuePace } from '../basics/queue-pace.ts';
 
 export interface SlotPlacesOptions {
   max: number;

@@ -1,8 +1,9 @@
 /** The configured engine of a process, whatever its role: `work` is there only if the process works on runs. */
+
+import type { QueuePace } from '../basics/queue-pace.ts';
 import { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts';
 import type { Config } from '../config/index.ts';
 import { Engine } from '../engine/engine.ts';
-import type { QueuePace } from '../engine/pace.ts';
 import type { RunWork } from '../engine/run-work.ts';
 import type { PeerGroup } from '../peers/peer-group.ts';
 import type { Secrets } from '../secrets/secrets.ts';

@@ -5,9 +5,9 @@
 import { priceOf } from '../agent/price.ts';
 import { SYSTEM_PROMPT } from '../agent/system-prompt.ts';
 import type { Log } from '../basics/log.ts';
+import type { QueuePace } from '../basics/queue-pace.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Config } from '../config/index.ts';
-import type { QueuePace } from '../engine/pace.ts';
 import { RunWork } from '../engine/run-work.ts';
 import type { WorkerDependencies } from '../engine/run-worker.ts';
 import type { Journal } from '../journal/journal.ts';

@@ -15,9 +15,9 @@ import {
   type ToolOutput,
   type Usage,
 } from '@talaria/protocol';
+import { hashJson } from '../../basics/hash-json.ts';
 import { runOfCallId, toClientCallId } from '../../engine/call-ids.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { hashJson } from '../../engine/hash-json.ts';
 import type { AskedTerms } from '../../engine/submissions.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { RunTerms } from '../../journal/records.ts';

@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
+import { QueuePace } from '../../basics/queue-pace.ts';
 import { DirectoryBlobs } from '../../blobs/directory-blobs.ts';
 import type { ApiKey } from '../../config/index.ts';
 import { Engine, type EngineOptions } from '../../engine/engine.ts';
-import { QueuePace } from '../../engine/pace.ts';
 import { ScheduledJobs } from '../../jobs/scheduled-jobs.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { ResponseRuns } from '../../responses/response-runs.ts';

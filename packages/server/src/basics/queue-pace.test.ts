@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { QueuePace } from './pace.ts';
+import { QueuePace } from './queue-pace.ts';
 
 function pace() {
   let now = 1_000_000;
