@@ -4,10 +4,10 @@
  */
 import type { CreateResponse, HistoryMessage, ToolOutput } from '@talaria/protocol';
 import { Progress } from '../agent/progress.ts';
-import { toClientCallId } from '../engine/call-ids.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import type { StoredResponse } from '../journal/responses.ts';
+import { toClientCallId } from './call-ids.ts';
 
 /** The request with its whole history; undefined when the run is gone, or did not wait at that point. */
 export async function branchFrom(

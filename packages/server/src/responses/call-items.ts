@@ -5,8 +5,8 @@
  * Clients of Hermes servers expect those as `function_call`, followed by `function_call_output`; they get that form.
  */
 import type { PendingCall, ResponseItem } from '@talaria/protocol';
-import { toClientCallId } from '../engine/call-ids.ts';
 import type { ResponseSettings } from '../journal/responses.ts';
+import { toClientCallId } from './call-ids.ts';
 import type { ItemId, OutputItems, Slot } from './output-items.ts';
 
 /** A call as it is shown: without secrets. */

@@ -1,7 +1,7 @@
 import type { ResponseEvent, ResponseObject } from '@talaria/protocol';
 import { describe, expect, it } from 'vitest';
-import { toClientCallId } from '../engine/call-ids.ts';
 import type { NewRecord } from '../journal/records.ts';
+import { toClientCallId } from './call-ids.ts';
 import { ResponseFold } from './response-fold.ts';
 import {
   accepted,

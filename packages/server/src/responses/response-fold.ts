@@ -35,9 +35,9 @@ import {
   type ResponseStatus,
   type Usage,
 } from '@talaria/protocol';
-import { approvalAnswerText, approvalText } from '../engine/approval-text.ts';
 import type { LogRecord, PrivatePayloads } from '../journal/records.ts';
 import type { Secrets } from '../secrets/secrets.ts';
+import { approvalAnswerText, approvalText } from './approval-text.ts';
 import { CallItems } from './call-items.ts';
 import { MessageItems } from './message-items.ts';
 import { OutputItems } from './output-items.ts';

@@ -20,7 +20,6 @@ import {
 import { tokensOf } from '../agent/context/cut.ts';
 import { textTokens } from '../agent/context/estimate-tokens.ts';
 import { toMessages } from '../agent/history-messages.ts';
-import { runOfCallId } from '../engine/call-ids.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Idempotency } from '../engine/run-creation.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -29,6 +28,7 @@ import type { StoredRun } from '../journal/run-state.ts';
 import type { SessionRange } from '../journal/sessions.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { branchFrom } from './branch.ts';
+import { runOfCallId } from './call-ids.ts';
 import { ConversationAccess } from './conversations.ts';
 import { toInputItems } from './input-items.ts';
 import type { Item } from './item-lists.ts';

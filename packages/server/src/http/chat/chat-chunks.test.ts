@@ -1,9 +1,9 @@
 import { type EventName, NO_USAGE, TalariaError } from '@talaria/protocol';
 import { describe, expect, test } from 'vitest';
-import { toClientCallId } from '../../engine/call-ids.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { Journal, StoredEvent } from '../../journal/journal.ts';
 import type { LogRecord } from '../../journal/records.ts';
+import { toClientCallId } from '../../responses/call-ids.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { ChatChunks } from './chat-chunks.ts';
 import { readTakenBack, type TakenBack } from './taken-back.ts';

@@ -18,9 +18,9 @@ import {
   TalariaError,
   toErrorBody,
 } from '@talaria/protocol';
-import { approvalAnswerText, approvalText } from '../../engine/approval-text.ts';
 import type { EventBatch } from '../../journal/feeds.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
+import { approvalAnswerText, approvalText } from '../../responses/approval-text.ts';
 import { toLastingError } from '../inline/client-traits.ts';
 import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';

@@ -12,8 +12,8 @@ import {
   subtractUsage,
   type Usage,
 } from '@talaria/protocol';
-import { toClientCallId } from '../../engine/call-ids.ts';
 import type { StoredEvent } from '../../journal/journal.ts';
+import { toClientCallId } from '../../responses/call-ids.ts';
 import { type RunFailure, toRunFailure } from '../inline/run-failure.ts';
 import { toChatUsage } from './chat-head.ts';
 

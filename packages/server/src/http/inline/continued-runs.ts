@@ -16,12 +16,12 @@ import {
   type Usage,
 } from '@talaria/protocol';
 import { hashJson } from '../../basics/hash-json.ts';
-import { runOfCallId, toClientCallId } from '../../engine/call-ids.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { AskedTerms } from '../../engine/submissions.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { RunTerms } from '../../journal/records.ts';
 import { termsIn } from '../../journal/run-terms.ts';
+import { runOfCallId, toClientCallId } from '../../responses/call-ids.ts';
 
 export interface ContinuedRun {
   run: Run;
