@@ -14,7 +14,7 @@ const MEGABYTE = 1_000_000;
 
 /** `large`: whether to test large files, many files and deep trees. */
 export function describeArtifacts(
-  { backend, slot, trajectory, bash, race, sameEverywhere }: ContractTools,
+  { backend, slot, trajectory, bash, race, sameEverywhere, when }: ContractTools,
   { large }: { large: boolean },
 ): void {
   const run = async (command: string): Promise<void> => {
@@ -42,7 +42,7 @@ export function describeArtifacts(
   };
   const calls = callsOf(files);
 
-  describe('artifacts', () => {
+  describe('artifacts', when('artifacts'), () => {
     describeWorkspaceReader(files);
 
     describe('reading', () => {
