@@ -3,6 +3,7 @@
  * after the last one a head that says so. An archive format would not do: a tar keeps whole seconds, so a file changed
  * in the second of its last build would look up to date. Restoring only reads this back.
  */
+import { isCount } from '../../check-numbers.ts';
 import { SandboxError } from '../../errors.ts';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
 import { type ByteReader, StreamEndedError } from './byte-reader.ts';
@@ -89,8 +90,4 @@ export function parseHead(json: Buffer): EntryHead | SnapshotEnd {
   const isEntry = TYPES.includes(type) && typeof name === 'string' && isCount(size) && isCount(mode);
   if (!isEntry || typeof modifiedMs !== 'number') throw damaged();
   return { type, name, size, mode: mode & 0o777, modified_ms: modifiedMs } as EntryHead;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
