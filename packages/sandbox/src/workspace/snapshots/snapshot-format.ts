@@ -79,13 +79,13 @@ export function parseLength(bytes: Buffer): number {
 }
 
 export function parseHead(json: Buffer): EntryHead | SnapshotEnd {
-  let head: Record<string, unknown>;
+  let head: Record<string, unknown> | null;
   try {
     head = JSON.parse(json.toString());
   } catch (error) {
     throw damaged(error);
   }
-  const { type, entries, omitted, name, size, mode, modified_ms: modifiedMs } = head;
+  const { type, entries, omitted, name, size, mode, modified_ms: modifiedMs } = head ?? {};
   if (type === 'end' && isCount(entries) && isCount(omitted)) return { type, entries, omitted };
   const isEntry = TYPES.includes(type) && typeof name === 'string' && isCount(size) && isCount(mode);
   if (!isEntry || typeof modifiedMs !== 'number') throw damaged();
