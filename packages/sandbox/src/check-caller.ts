@@ -1,4 +1,4 @@
-/** The checks that every backend makes: of its options, and of the trajectories and requests of its callers. */
+/** The checks that every backend makes: of its options, and of the requests of its callers. */
 import type { ExecutionRequest } from './backend.ts';
 import { requireCount, requirePositive } from './check-numbers.ts';
 import { SandboxError } from './errors.ts';
@@ -33,13 +33,6 @@ export function checkedLimits(limits: SandboxLimits): SandboxLimits {
     );
   }
   return Object.fromEntries(entries);
-}
-
-/** A value of another type would turn into text, and so into the name of some workspace. */
-export function checkTrajectoryId(trajectoryId: unknown): void {
-  if (trajectoryId === undefined || typeof trajectoryId === 'string') return;
-  const given = trajectoryId === null ? 'null' : `a ${typeof trajectoryId}`;
-  throw new SandboxError('invalid_request', `A trajectory id should be a string, not ${given}.`);
 }
 
 /** The call of a request, or why the request can never work. */
