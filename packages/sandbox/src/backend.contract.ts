@@ -45,10 +45,10 @@ export interface ContractSize {
    */
   slots?: number;
   /**
-   * Which artifacts are tested. The host reads them in the same way under every isolation, and from containers, too: there
-   * large artifacts and many of them show nothing new.
+   * Whether large artifacts are tested, and many of them. The host reads them in the same way under every isolation, and from
+   * containers, too: there they show nothing new.
    */
-  artifacts?: 'all' | 'small' | 'none';
+  largeArtifacts?: boolean;
   /**
    * The parts in which this backend does something of its own; all of them by default. Another backend shows the others in
    * `npm test`, with the same code.
@@ -86,7 +86,7 @@ export function describeBackendContract(
   {
     timedOutCommands = 200,
     slots = 50,
-    artifacts = 'all',
+    largeArtifacts = false,
     ownKernel = false,
     ownParts,
     testParts,
@@ -217,7 +217,7 @@ export function describeBackendContract(
     describeWriting(tools);
     describeCaptures(tools);
     describeSlots(tools);
-    if (artifacts !== 'none') describeArtifacts(tools, { large: artifacts === 'all' });
+    describeArtifacts(tools, { large: largeArtifacts });
     describeLifecycle(tools);
   });
 }

@@ -1,6 +1,6 @@
-/** The checks that every backend makes: of its options, and of the trajectories and requests of its callers. */
+/** The checks that every backend makes: of its options, and of the requests of its callers. */
 import type { ExecutionRequest } from './backend.ts';
-import { isCount } from './counts.ts';
+import { requireCount, requirePositive } from './check-numbers.ts';
 import { SandboxError } from './errors.ts';
 import type { SandboxLimits } from './limits.ts';
 import { InvalidArguments } from './tools/check-arguments.ts';
@@ -16,19 +16,9 @@ export interface CallOptions {
 }
 
 export function checkCallOptions({ defaultTimeoutS, outputLimitBytes, spoolLimitBytes }: CallOptions): void {
-  check(
-    'defaultTimeoutS',
-    defaultTimeoutS,
-    'a number over 0',
-    (value) => Number.isFinite(value) && value > 0,
-  );
-  check(
-    'outputLimitBytes',
-    outputLimitBytes,
-    'a whole number over 0',
-    (value) => isCount(value) && value > 0,
-  );
-  check('spoolLimitBytes', spoolLimitBytes, 'a whole number, 0 or more', isCount);
+  if (defaultTimeoutS !== undefined) requirePositive('defaultTimeoutS', defaultTimeoutS);
+  if (outputLimitBytes !== undefined) requireCount('outputLimitBytes', outputLimitBytes, 1);
+  if (spoolLimitBytes !== undefined) requireCount('spoolLimitBytes', spoolLimitBytes);
 }
 
 /** Throws for a bad value; returns the limits without those that are undefined. */
@@ -43,13 +33,6 @@ export function checkedLimits(limits: SandboxLimits): SandboxLimits {
     );
   }
   return Object.fromEntries(entries);
-}
-
-/** A value of another type would turn into text, and so into the name of some workspace. */
-export function checkTrajectoryId(trajectoryId: unknown): void {
-  if (trajectoryId === undefined || typeof trajectoryId === 'string') return;
-  const given = trajectoryId === null ? 'null' : `a ${typeof trajectoryId}`;
-  throw new SandboxError('invalid_request', `A trajectory id should be a string, not ${given}.`);
 }
 
 /** The call of a request, or why the request can never work. */
@@ -72,14 +55,4 @@ export function checkRequest(request: ExecutionRequest, timeoutS: number | undef
 export function slotIdOf(request: ExecutionRequest): string {
   const slotId: unknown = request?.[0]?.slotId;
   return typeof slotId === 'string' ? slotId : '';
-}
-
-function check(
-  name: keyof CallOptions,
-  value: number | undefined,
-  expected: string,
-  isRight: (value: number) => boolean,
-): void {
-  if (value === undefined || isRight(value)) return;
-  throw new SandboxError('invalid_request', `${name} is ${value}; it should be ${expected}.`);
 }

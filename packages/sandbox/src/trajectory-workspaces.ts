@@ -5,7 +5,8 @@
  *   discarded or reset, also after a restart of the process.
  * - Reading, writing and capturing work beside a slot that holds the workspace. `discard`, `restore` and `mount` replace the
  *   workspace as a whole, so they fail with `slot_held` while a slot holds it.
- * - Everything fails with a `SandboxError`; `backend_down` if the backend is not started.
+ * - A failure is a `SandboxError`: `backend_down` for what needs a started backend. Two things reject otherwise: an aborted call,
+ *   and one whose own bytes fail, with their error.
  */
 import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from './artifacts.ts';

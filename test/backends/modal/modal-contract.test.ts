@@ -17,6 +17,7 @@ const OWN_PARTS = [
   'batches',
   'snapshots',
   'slots',
+  'artifacts',
   'lifecycle',
 ] as const;
 
@@ -45,6 +46,6 @@ describe.skipIf(skipped)(`Modal${skipped ? ` (skipped: ${skipped})` : ''}`, () =
         dispose: () => resources.disposeAsync(),
       };
     },
-    { timedOutCommands: REAL ? 20 : 200, artifacts: 'small', ownParts: REAL ? undefined : OWN_PARTS },
+    { timedOutCommands: REAL ? 20 : 200, ownParts: REAL ? undefined : OWN_PARTS },
   );
 });

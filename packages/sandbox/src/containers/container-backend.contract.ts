@@ -30,6 +30,7 @@ const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly
     'writing',
     'captures',
     'slots',
+    'artifacts',
     'lifecycle',
   ],
   host: ['environment', 'files', 'paths', 'snapshots', 'writing', 'captures', 'slots', 'lifecycle'],
@@ -40,13 +41,12 @@ const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly
  * container-backend.test.ts shows in short what happens to workspaces on the host, and what a stop does.
  */
 const TEST_PARTS: Record<ProcessDriverOptions['workspacesOn'], readonly ContractPart[]> = {
-  container: ['results', 'output', 'files', 'snapshots', 'writing', 'captures', 'slots'],
+  container: ['results', 'output', 'files', 'snapshots', 'writing', 'captures', 'slots', 'artifacts'],
   host: [],
 };
 
 export async function describeContainerContract(
   driverOptions: Omit<ProcessDriverOptions, 'dir'>,
-  artifacts: 'small' | 'none',
 ): Promise<void> {
   const { workspacesOn, reachedBy = 'socket' } = driverOptions;
   const title = `containers, with workspaces on the ${workspacesOn}, reached by ${reachedBy}`;
@@ -66,7 +66,6 @@ export async function describeContainerContract(
       },
       {
         timedOutCommands: 200,
-        artifacts,
         races: false,
         wrapsAnother: true,
         ownParts: PARTS_OF_CONTAINERS[workspacesOn],

@@ -16,10 +16,11 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
-import { checkCallOptions, checkTrajectoryId, DEFAULT_TIMEOUT_S, slotIdOf } from '../check-caller.ts';
+import { checkCallOptions, DEFAULT_TIMEOUT_S, slotIdOf } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import { notRun } from '../not-run.ts';
 import { SlotArtifacts } from '../workspace/slot-artifacts.ts';
+import { checkTrajectoryId } from '../workspace/workspace-names.ts';
 import { Workspaces } from '../workspace/workspaces.ts';
 import type { ContainerDriver } from './container-driver.ts';
 import type { ContainerBackendOptions } from './container-options.ts';
@@ -75,7 +76,7 @@ export class ContainerBackend extends SlotArtifacts implements ToolBackend {
   }
 
   async acquire(trajectoryId?: string, options: AcquireOptions = {}): Promise<Slot> {
-    checkTrajectoryId(trajectoryId);
+    if (trajectoryId !== undefined) checkTrajectoryId(trajectoryId);
     return this.#started().pool.acquire(trajectoryId, options);
   }
 

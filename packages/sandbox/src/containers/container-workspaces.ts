@@ -1,5 +1,4 @@
 /** The workspaces of a container backend by trajectory: in a slot's container, or kept where the driver keeps them. */
-import { checkTrajectoryId } from '../check-caller.ts';
 import { revertedError } from '../errors.ts';
 import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
 import type { TrajectoryWorkspaces } from '../trajectory-workspaces.ts';
@@ -25,9 +24,8 @@ export class ContainerWorkspaces extends WorkspaceAccess implements TrajectoryWo
     trajectoryId: string,
     { create = false }: OpenWriterOptions = {},
   ): Promise<WorkspaceWriter | undefined> {
-    checkTrajectoryId(trajectoryId);
-    const { pool, places, staging } = this.#started();
     const name = workspaceName(trajectoryId);
+    const { pool, places, staging } = this.#started();
     const find = async () => this.#started().places.find(name, '');
     if (!(await find())) {
       if (!create) return undefined;
@@ -50,10 +48,10 @@ export class ContainerWorkspaces extends WorkspaceAccess implements TrajectoryWo
     snapshot: AsyncIterable<Uint8Array>,
     { signal }: RestoreOptions = {},
   ): Promise<RestoredWorkspace> {
-    checkTrajectoryId(trajectoryId);
+    const name = workspaceName(trajectoryId);
     const { pool, places } = this.#started();
     return pool.whileKept(trajectoryId, () =>
-      places.replace(workspaceName(trajectoryId), (dir) => restoreTree(dir, snapshot, signal)),
+      places.replace(name, (dir) => restoreTree(dir, snapshot, signal)),
     );
   }
 

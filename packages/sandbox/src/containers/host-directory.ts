@@ -91,25 +91,25 @@ export class HostDirectory {
     return lease !== undefined && (await isLeaseHeld(lease)) ? 'other' : 'nobody';
   }
 
-  /** Instances whose process is dead, with what they left. */
+  /** Instances whose process is dead, with what they left. Without those that disappear meanwhile. */
   async abandoned(): Promise<AbandonedInstance[]> {
     const found: AbandonedInstance[] = [];
     for (const name of await readdir(this.#dir)) {
       const dir = join(this.#dir, name);
       if (!name.startsWith(INSTANCE) || dir === this.#instanceDir) continue;
       if (await isLeaseHeld(join(dir, LEASE))) continue;
-      const names = (await readdir(dir)).filter((each) => each !== LEASE);
-      const containers = names.map((each) => new ContainerDirectory(join(dir, each)));
-      found.push({ path: dir, containers, remove: () => removeTree(dir) });
+      const left = await leftIn(dir);
+      const containers = left?.map((each) => new ContainerDirectory(join(dir, each)));
+      if (containers) found.push({ path: dir, containers, remove: () => removeTree(dir) });
     }
     return found;
   }
 
-  /** The next start handles what is left of it. */
+  /** The next start handles what is left of it, or another server that sweeps as soon as the lease is released. */
   async close(): Promise<void> {
     await this.#lease.release();
-    const left = (await readdir(this.#instanceDir)).filter((name) => name !== LEASE);
-    if (left.length === 0) await removeTree(this.#instanceDir);
+    const left = await leftIn(this.#instanceDir);
+    if (left?.length === 0) await removeTree(this.#instanceDir);
   }
 
   get #leasePath(): string {
@@ -119,6 +119,12 @@ export class HostDirectory {
 
 function dirOf(workspacesDir: string, driver: string): string {
   return join(workspacesDir, '.sandbox', driver);
+}
+
+/** The names of the containers in an instance; undefined if there is no such instance any more. */
+async function leftIn(instanceDir: string): Promise<string[] | undefined> {
+  const names = await ignoreMissing(readdir(instanceDir));
+  return names?.filter((name) => name !== LEASE);
 }
 
 /** Identifies this machine until its next start, and tells it from the containers that share its kernel. */

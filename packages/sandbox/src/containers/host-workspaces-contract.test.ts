@@ -1,3 +1,3 @@
 import { describeContainerContract } from './container-backend.contract.ts';
 
-await describeContainerContract({ workspacesOn: 'host' }, 'none');
+await describeContainerContract({ workspacesOn: 'host' });

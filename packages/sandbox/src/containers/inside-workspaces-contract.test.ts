@@ -1,4 +1,4 @@
 import { describeContainerContract } from './container-backend.contract.ts';
 
 // As for containers that share nothing with this machine.
-await describeContainerContract({ workspacesOn: 'container', reachedBy: 'relay' }, 'small');
+await describeContainerContract({ workspacesOn: 'container', reachedBy: 'relay' });

@@ -1,4 +1,5 @@
 /** The contract of starting, stopping and purging a backend. */
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
@@ -20,6 +21,26 @@ export function describeLifecycle({ bash, when, slot, backend, trajectory, acqui
       await backend().start();
       await acquire();
       expect((await bash('cat note')).output).toBe('x\n');
+    });
+
+    test('the workspaces of a stopped backend refuse, too', async () => {
+      await backend().stop();
+      const { workspaces } = backend();
+      for (const call of [
+        () => workspaces.open(trajectory()),
+        () => workspaces.openWriter(trajectory(), { create: true }),
+        () => workspaces.capture(trajectory()),
+        () =>
+          workspaces
+            .readFiles(trajectory(), [{ path: 'note' }])
+            [Symbol.asyncIterator]()
+            .next(),
+        () => workspaces.snapshot(trajectory()),
+        () => workspaces.restore(trajectory(), Readable.from([])),
+        () => workspaces.discard(trajectory()),
+        () => workspaces.list(),
+      ])
+        await expect(call()).rejects.toMatchObject({ code: 'backend_down' });
     });
 
     test('purge deletes every workspace', async () => {

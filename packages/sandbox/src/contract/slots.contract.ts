@@ -1,5 +1,6 @@
 /** The contract of slots and the workspaces of their trajectories. */
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { ContractTools } from '../testing/contract-tools.ts';
 
@@ -53,6 +54,24 @@ export function describeSlots({
       // The next test may need all slots there are.
       await Promise.all(slots.map((each) => backend().release(each, { resetWorkspace: true })));
     });
+
+    test.each([null, 5, {}])(
+      'no workspace has the trajectory id %j',
+      sameEverywhere,
+      async (trajectoryId) => {
+        const { workspaces } = backend();
+        const id = trajectoryId as never;
+        for (const call of [
+          () => workspaces.open(id),
+          () => workspaces.openWriter(id, { create: true }),
+          () => workspaces.capture(id),
+          () => workspaces.snapshot(id),
+          () => workspaces.restore(id, Readable.from([])),
+          () => workspaces.discard(id),
+        ])
+          await expect(call()).rejects.toMatchObject({ code: 'invalid_request' });
+      },
+    );
 
     test.each([null, 5, {}])('%j is not a trajectory id', sameEverywhere, async (trajectoryId) => {
       await expect(backend().acquire(trajectoryId as never)).rejects.toMatchObject({

@@ -58,6 +58,6 @@ describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, () => {
         dispose: () => rm(workspacesDir, { recursive: true, force: true }),
       };
     },
-    { timedOutCommands: 1_000, artifacts: 'small' },
+    { timedOutCommands: 1_000 },
   );
 });

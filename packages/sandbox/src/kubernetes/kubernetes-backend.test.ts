@@ -15,10 +15,10 @@ const reason = await whyNoCluster();
 const title = reason === undefined ? 'kubernetes' : `kubernetes (missing: ${reason})`;
 
 /**
- * The parts that depend on a pod of its own for each slot. The program in the pod does the rest, which other backends show. Each
- * test waits for a new pod, and some for a dozen, so the whole contract takes too long for every run.
+ * The parts that depend on a pod of its own for each slot, and on the way to it. The program in the pod does the rest, which
+ * other backends show. Each test waits for a new pod, and some for a dozen, so the whole contract takes too long for every run.
  */
-const PARTS_OF_PODS = ['environment', 'ending', 'lifecycle'] as const;
+const PARTS_OF_PODS = ['environment', 'ending', 'artifacts', 'lifecycle'] as const;
 
 /** As many pods at a time as two processors start in a minute. */
 const SLOTS = 12;
@@ -41,7 +41,7 @@ describe.skipIf(reason !== undefined)(title, { tags: ['soak'] }, () => {
       const options = await optionsFor(cluster, pool);
       return { create: () => new KubernetesBackend(options), dispose: async () => {} };
     },
-    { timedOutCommands: 50, slots: SLOTS, artifacts: 'small', ownParts: PARTS_OF_PODS },
+    { timedOutCommands: 50, slots: SLOTS, ownParts: PARTS_OF_PODS },
   );
   describeFailures(() => cluster);
 });

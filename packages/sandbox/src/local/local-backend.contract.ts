@@ -51,13 +51,12 @@ export async function describeLocalContract(
     };
   };
   const best = await bestIsolation();
-  const artifacts = isolation === best ? 'all' : 'none';
   const ownParts = isolation === best ? undefined : PARTS_OF_ISOLATION;
   const testParts = isolation === best ? undefined : TEST_PARTS;
   describe.skipIf(reason !== undefined)(title, { tags: await tagsOf(isolation) }, () => {
     describeBackendContract(isolation, () => setUp(GENEROUS_LIMITS), {
       timedOutCommands,
-      artifacts,
+      largeArtifacts: isolation === best,
       ownParts,
       testParts,
     });

@@ -17,12 +17,7 @@ import type {
   Slot,
   ToolBackend,
 } from '../backend.ts';
-import {
-  checkCallOptions,
-  checkTrajectoryId,
-  DEFAULT_OUTPUT_LIMIT_BYTES,
-  DEFAULT_TIMEOUT_S,
-} from '../check-caller.ts';
+import { checkCallOptions, DEFAULT_OUTPUT_LIMIT_BYTES, DEFAULT_TIMEOUT_S } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import type { SandboxLimits } from '../limits.ts';
 import { Turns } from '../workspace/files/turns.ts';
@@ -212,7 +207,6 @@ export class LocalBackend extends SlotArtifacts implements ToolBackend {
   }
 
   async acquire(trajectoryId?: string, { signal }: AcquireOptions = {}): Promise<Slot> {
-    checkTrajectoryId(trajectoryId);
     const name = trajectoryId === undefined ? anonymousWorkspaceName() : workspaceName(trajectoryId);
     return this.#turns.take(name, async () => {
       signal?.throwIfAborted();

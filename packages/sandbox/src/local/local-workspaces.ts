@@ -1,6 +1,5 @@
 /** The workspaces of the local backend by trajectory: directories on this machine, whether or not a slot holds them. */
 import type { Readable } from 'node:stream';
-import { checkTrajectoryId } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
 import type { RestoredWorkspace, RestoreOptions } from '../snapshots.ts';
 import type { TrajectoryWorkspaces } from '../trajectory-workspaces.ts';
@@ -53,7 +52,6 @@ export class LocalWorkspaces extends WorkspaceAccess implements TrajectoryWorksp
     trajectoryId: string,
     { create = false }: OpenWriterOptions = {},
   ): Promise<WorkspaceWriter | undefined> {
-    checkTrajectoryId(trajectoryId);
     const name = workspaceName(trajectoryId);
     const { turns } = this.#options;
     const { workspaces } = this.#started();
@@ -69,7 +67,6 @@ export class LocalWorkspaces extends WorkspaceAccess implements TrajectoryWorksp
     snapshot: AsyncIterable<Uint8Array>,
     { signal }: RestoreOptions = {},
   ): Promise<RestoredWorkspace> {
-    checkTrajectoryId(trajectoryId);
     return this.#whileKept(trajectoryId, (workspaces, name) =>
       workspaces.replace(name, (dir) => restoreTree(dir, snapshot, signal)),
     );
@@ -89,7 +86,6 @@ export class LocalWorkspaces extends WorkspaceAccess implements TrajectoryWorksp
   }
 
   async mount(trajectoryId: string, dir: string): Promise<void> {
-    checkTrajectoryId(trajectoryId);
     await assertMountable(dir);
     await this.#started().isolation.mountedOwner(dir);
     await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.mount(name, dir));

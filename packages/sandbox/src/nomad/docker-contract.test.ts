@@ -7,10 +7,10 @@ import { SANDBOX_IMAGE, startDockerAgent } from './testing/nomad-docker.ts';
 import { nomadUnderTest } from './testing/nomad-under-test.ts';
 
 /**
- * The parts that depend on a task of its own for each slot. The program in the task does the rest, which other backends show.
- * Each test waits for a new task, so the whole contract takes half an hour.
+ * The parts that depend on a task of its own for each slot, and on the way to it. The program in the task does the rest, which
+ * other backends show. Each test waits for a new task, so the whole contract takes half an hour.
  */
-const PARTS_OF_TASKS = ['environment', 'neighbours', 'slots', 'lifecycle'] as const;
+const PARTS_OF_TASKS = ['environment', 'neighbours', 'slots', 'artifacts', 'lifecycle'] as const;
 /** As many tasks at a time as two processors start in half a minute. */
 const SLOTS = 12;
 
@@ -28,6 +28,6 @@ describe.skipIf(missing !== undefined)(title, { tags: ['soak'] }, () => {
       } as const;
       return nomadUnderTest(docker.agent, options, docker);
     },
-    { timedOutCommands: 100, slots: SLOTS, artifacts: 'small', ownParts: PARTS_OF_TASKS },
+    { timedOutCommands: 100, slots: SLOTS, ownParts: PARTS_OF_TASKS },
   );
 });

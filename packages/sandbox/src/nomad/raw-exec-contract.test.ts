@@ -18,6 +18,6 @@ describe.skipIf(missing !== undefined)(title, { tags: ['soak'] }, () => {
         job: { driver: 'raw_exec' },
         ...{ slotsPerContainer: 30, maxContainers: 4 },
       }),
-    { timedOutCommands: 100, artifacts: 'small' },
+    { timedOutCommands: 100 },
   );
 });

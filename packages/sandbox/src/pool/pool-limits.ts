@@ -1,3 +1,4 @@
+import { requireCount, requirePositive } from '../check-numbers.ts';
 import { SandboxError } from '../errors.ts';
 import { LONGEST_TIMER_S } from '../longest-timer.ts';
 
@@ -19,10 +20,10 @@ export interface PoolLimits {
 
 export function checkPoolLimits(limits: PoolLimits): void {
   const { slotsPerContainer, minContainers, maxContainers, warmSlots } = limits;
-  whole('slotsPerContainer', slotsPerContainer, 1);
-  whole('minContainers', minContainers, 0);
-  whole('maxContainers', maxContainers, Math.max(1, minContainers));
-  whole('warmSlots', warmSlots, 0);
+  requireCount('slotsPerContainer', slotsPerContainer, 1);
+  requireCount('minContainers', minContainers);
+  requireCount('maxContainers', maxContainers, Math.max(1, minContainers));
+  requireCount('warmSlots', warmSlots);
   if (warmSlots > maxContainers * slotsPerContainer) {
     throw new SandboxError(
       'invalid_request',
@@ -30,19 +31,6 @@ export function checkPoolLimits(limits: PoolLimits): void {
     );
   }
   for (const name of ['acquireTimeoutS', 'idleContainerS', 'healthIntervalS', 'healthTimeoutS'] as const) {
-    const seconds = limits[name];
-    if (seconds > 0 && seconds <= LONGEST_TIMER_S) continue;
-    throw new SandboxError(
-      'invalid_request',
-      `${name} is ${seconds}; it has to be over 0, up to ${LONGEST_TIMER_S}.`,
-    );
+    requirePositive(name, limits[name], LONGEST_TIMER_S);
   }
-}
-
-function whole(name: keyof PoolLimits, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least) return;
-  throw new SandboxError(
-    'invalid_request',
-    `${name} is ${value}; it has to be a whole number, ${least} or more.`,
-  );
 }

@@ -1,5 +1,5 @@
 /**
- * Decides who gets which slot: written once for everything that runs containers (container-driver.ts).
+ * Decides who gets which slot: written once for everything that runs containers (pool-driver.ts).
  * container-fleet.ts decides how containers start and end.
  *
  *   available ─the next caller's turn→ opening ─its workspace is in place→ acquired ⇄ executing

@@ -21,6 +21,7 @@ export const CONTRACT_PARTS = [
   'writing',
   'captures',
   'slots',
+  'artifacts',
   'lifecycle',
 ] as const;
 export type ContractPart = (typeof CONTRACT_PARTS)[number];

@@ -11,7 +11,7 @@ import type {
   WorkspaceReader,
 } from '../artifacts.ts';
 import type { Slot } from '../backend.ts';
-import { requireCount } from '../counts.ts';
+import { requireCount } from '../check-numbers.ts';
 import { SandboxError } from '../errors.ts';
 import { LONGEST_TIMER_S } from '../longest-timer.ts';
 import { completeLength } from './files/utf8.ts';

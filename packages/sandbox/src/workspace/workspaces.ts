@@ -16,7 +16,6 @@
  * trajectory: creating, replacing and removing a workspace change the link and never what it leads to. A link counts only while
  * the backend's options allow its directory to be mounted.
  */
-import { randomUUID } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import {
   chmod,
@@ -33,10 +32,12 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import { isAlive, processToken } from '../host/process-table.ts';
 import { ignoreMissing } from './files/workspace-path.ts';
+import { isAbandoned, ownedName } from './owned-names.ts';
 import { removeTree } from './remove-tree.ts';
 import { trajectoryOf, WORKSPACE_NAME } from './workspace-names.ts';
+
+const ROOT = 'root-';
 
 export interface Workspace {
   readonly name: string;
@@ -70,8 +71,7 @@ export class Workspaces {
   private constructor(baseDir: string, mountable: readonly string[]) {
     this.baseDir = baseDir;
     this.#mountable = new Set(mountable);
-    // Its own, so that a server that starts while the last one is still ending takes nothing from it.
-    this.rootDir = join(baseDir, '.sandbox', `root-${processToken()}-${randomUUID()}`);
+    this.rootDir = join(baseDir, '.sandbox', ROOT + ownedName());
     this.#slotsDir = join(baseDir, '.sandbox', 'slots');
     this.#awayDir = join(baseDir, '.sandbox', 'away');
     this.#trashDir = join(baseDir, '.sandbox', 'trash');
@@ -88,7 +88,7 @@ export class Workspaces {
     return workspaces;
   }
 
-  /** A directory for files on their way into a workspace; the next start empties it. */
+  /** A directory for files on their way into a workspace; a start deletes what dead processes left in it (owned-names.ts). */
   get stagingDir(): string {
     return this.#trashDir;
   }
@@ -197,7 +197,7 @@ export class Workspaces {
 
   /** Deletes a directory of a workspace; it is gone from there at once, even if deleting takes long. */
   readonly trash = async (path: string): Promise<void> => {
-    const trashed = join(this.#trashDir, randomUUID());
+    const trashed = join(this.#trashDir, ownedName());
     await rename(path, trashed);
     await removeTree(trashed);
   };
@@ -207,18 +207,18 @@ export class Workspaces {
     for (const name of await readdir(this.baseDir)) {
       if (WORKSPACE_NAME.test(name)) await this.#trash(join(this.baseDir, name));
     }
-    await this.#emptyTrash();
     await removeTree(join(this.baseDir, '.sandbox'));
   }
 
   /** Deletes what a killed process left behind. */
   async #sweep(): Promise<void> {
-    await this.#emptyTrash();
+    // Another backend may have purged these workspaces by now.
+    for (const entry of (await ignoreMissing(readdir(this.#trashDir))) ?? [])
+      if (isAbandoned(entry)) await removeTree(join(this.#trashDir, entry));
     const privateDir = join(this.baseDir, '.sandbox');
-    for (const entry of await readdir(privateDir)) {
-      const owner = /^root-(\d+-[\d.]+)-/.exec(entry)?.[1];
-      if (owner !== undefined && !isAlive(owner)) await removeTree(join(privateDir, entry));
-    }
+    for (const entry of await readdir(privateDir))
+      if (entry.startsWith(ROOT) && isAbandoned(entry.slice(ROOT.length)))
+        await removeTree(join(privateDir, entry));
   }
 
   /** The path of the workspace with this name, whether or not it exists. */
@@ -232,7 +232,7 @@ export class Workspaces {
     fill: (dir: string) => Promise<T>,
     clear: () => Promise<void>,
   ): Promise<T> {
-    const made = join(this.#trashDir, randomUUID());
+    const made = join(this.#trashDir, ownedName());
     await mkdir(made, { mode: 0o700 });
     try {
       const result = await fill(made);
@@ -257,7 +257,7 @@ export class Workspaces {
       await unlink(path);
       return undefined;
     }
-    const trashed = join(this.#trashDir, randomUUID());
+    const trashed = join(this.#trashDir, ownedName());
     try {
       await rename(path, trashed);
       return trashed;
@@ -265,12 +265,6 @@ export class Workspaces {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       return undefined;
     }
-  }
-
-  async #emptyTrash(): Promise<void> {
-    // Another backend may have purged these workspaces by now.
-    const entries = await readdir(this.#trashDir).catch(() => []);
-    for (const entry of entries) await removeTree(join(this.#trashDir, entry));
   }
 }
 

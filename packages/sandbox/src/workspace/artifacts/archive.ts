@@ -2,7 +2,7 @@
 import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { ARCHIVE_FORMATS, type ArchiveFormat, type ArchiveOptions } from '../../artifacts.ts';
-import { requireCount } from '../../counts.ts';
+import { requireCount } from '../../check-numbers.ts';
 import { SandboxError } from '../../errors.ts';
 import type { ArchiveEntry, TreeEntry } from './archive-entry.ts';
 import { tooLarge } from './failures.ts';

@@ -12,7 +12,7 @@ import type {
   ListOptions,
   WorkspaceReader,
 } from '../../artifacts.ts';
-import { requireCount } from '../../counts.ts';
+import { requireCount } from '../../check-numbers.ts';
 import { InvalidPathError } from '../files/path-components.ts';
 import { assertRegular, openDirectory, openReference, openReferenced } from '../files/workspace-path.ts';
 import { archiveTree } from './archive.ts';

@@ -15,7 +15,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
 import { restoreTree } from './restore-tree.ts';
-import { encodeSnapshot } from './snapshot-format.ts';
+import { encodeSnapshot, LENGTH_BYTES } from './snapshot-format.ts';
 
 let base: string;
 let root: string;
@@ -148,3 +148,13 @@ test('a snapshot that is cut off or no snapshot at all is refused, compressed or
     code: 'snapshot_damaged',
   });
 });
+
+test.each(['null', '7', '[]', '{', '{"type":"end","entries":-1,"omitted":0}'])(
+  'the head %j is refused',
+  async (head) => {
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt32BE(head.length);
+    const snapshot = Buffer.concat([length, Buffer.from(head)]);
+    await expect(restoreTree(root, oneChunk(snapshot))).rejects.toMatchObject({ code: 'snapshot_damaged' });
+  },
+);

@@ -3,6 +3,7 @@
  * after the last one a head that says so. An archive format would not do: a tar keeps whole seconds, so a file changed
  * in the second of its last build would look up to date. Restoring only reads this back.
  */
+import { isCount } from '../../check-numbers.ts';
 import { SandboxError } from '../../errors.ts';
 import type { TreeEntry } from '../artifacts/archive-entry.ts';
 import { type ByteReader, StreamEndedError } from './byte-reader.ts';
@@ -78,19 +79,15 @@ export function parseLength(bytes: Buffer): number {
 }
 
 export function parseHead(json: Buffer): EntryHead | SnapshotEnd {
-  let head: Record<string, unknown>;
+  let head: Record<string, unknown> | null;
   try {
     head = JSON.parse(json.toString());
   } catch (error) {
     throw damaged(error);
   }
-  const { type, entries, omitted, name, size, mode, modified_ms: modifiedMs } = head;
+  const { type, entries, omitted, name, size, mode, modified_ms: modifiedMs } = head ?? {};
   if (type === 'end' && isCount(entries) && isCount(omitted)) return { type, entries, omitted };
   const isEntry = TYPES.includes(type) && typeof name === 'string' && isCount(size) && isCount(mode);
   if (!isEntry || typeof modifiedMs !== 'number') throw damaged();
   return { type, name, size, mode: mode & 0o777, modified_ms: modifiedMs } as EntryHead;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -1,9 +1,8 @@
 /**
- * Collects content before it becomes part of a workspace: beside the workspaces, on the same file system, in the directory
- * that the next start of the backend empties. So a killed process leaves nothing in a workspace, and nobody reads a file
- * that is still arriving.
+ * Collects content before it becomes part of a workspace: beside the workspaces, on the same file system, where a start deletes
+ * what a killed process left. So that process leaves nothing in a workspace, and nobody reads a file that is still arriving.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { lstat, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { SandboxError } from '../../errors.ts';
 import type { WriteOptions } from '../../writing.ts';
 import { ignoreMissing, NEW_FILE } from '../files/workspace-path.ts';
 import { writeAll } from '../files/write-all.ts';
+import { ownedName } from '../owned-names.ts';
 import { removeTree } from '../remove-tree.ts';
 import { restoreTree } from '../snapshots/restore-tree.ts';
 
@@ -37,7 +37,7 @@ export class Staging {
   }
 
   async file(content: AsyncIterable<Uint8Array>, { maxBytes, signal }: WriteOptions): Promise<StagedFile> {
-    const path = join(this.#dir, randomUUID());
+    const path = join(this.#dir, ownedName());
     const hash = createHash('sha256');
     let size = 0;
     const dispose = async () => {
@@ -68,7 +68,7 @@ export class Staging {
   }
 
   async tree(snapshot: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<StagedTree> {
-    const dir = join(this.#dir, randomUUID());
+    const dir = join(this.#dir, ownedName());
     await mkdir(dir, { mode: 0o700 });
     const dispose = async () => {
       if (await ignoreMissing(lstat(dir))) await removeTree(dir);
