@@ -1,10 +1,16 @@
 /** Finds the name a user probably meant. */
 
-/** The closest of `names`, or nothing if even the closest is a different word rather than a typo. */
-export function nearest(word: string, names: Iterable<string>): string | undefined {
+/**
+ * The closest of `names`, or nothing if even the closest is a different word rather than a typo: by default if more than a third
+ * of the word differs, which is one typo in a short name and a few in a long one.
+ */
+export function nearest(
+  word: string,
+  names: Iterable<string>,
+  maxTypos = Math.max(1, Math.floor(word.length / 3)),
+): string | undefined {
   let best: string | undefined;
-  // A third of the word: one typo in a short name, a few in a long one.
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let bestDistance = maxTypos + 1;
   for (const name of names) {
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
     if (distance < bestDistance) {

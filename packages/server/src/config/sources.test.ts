@@ -55,6 +55,24 @@ describe('the environment', () => {
     ]);
   });
 
+  it.each([
+    ['TALARIA_MAX_RUN', 'TALARIA_MAX_RUN_SECONDS or TALARIA_MAX_RUN_TOKENS'],
+    ['TALARIA_MAX_CONCURRENT', 'TALARIA_MAX_CONCURRENT_RUNS'],
+    ['TALARIA_APPROVAL_TIMEOUT', 'TALARIA_APPROVAL_TIMEOUT_SECONDS'],
+    ['TALARIA_SLOT', 'TALARIA_SLOTS'],
+    ['TALARIA_PORT', 'API_SERVER_PORT'],
+    ['TALARIA_HOST', 'API_SERVER_HOST'],
+    ['TALARIA_API_KEYS', 'API_SERVER_KEYS'],
+    ['TALARIA_MODEL_NAME', 'API_SERVER_MODEL_NAME'],
+  ])('suggests for %s what it may stand for', (name, meant) => {
+    const warning = `unknown environment variable ${name}; did you mean ${meant}?`;
+    expect(load({ env: { [name]: '1' } }).warnings).toEqual([warning]);
+  });
+
+  it.each(['TALARIA_GOAT', 'TALARIA_BASEURL', 'TALARIA_KUBERNETES'])('suggests nothing for %s', (name) => {
+    expect(load({ env: { [name]: '1' } }).warnings).toEqual([`unknown environment variable ${name}`]);
+  });
+
   it('ignores the variables of other programs', () => {
     expect(
       load({
