@@ -4,7 +4,7 @@
  * shared with other programs and other versions of this one.
  */
 
-import { nearest } from '../basics/nearest.ts';
+import { meantBy } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
 import { configFileOption, flagOf, type SettingName, settingList } from './settings.ts';
 
@@ -25,9 +25,6 @@ const envByWord = new Map<string, string>([
   ),
   ...[...envNames].map((env) => [wordOf(env), env] as const),
 ]);
-
-/** More names than this would not help. */
-const SUGGESTED_MAX = 3;
 
 /** Our own variables that are not settings of the server: tests set failpoints with one, clients read the others. */
 const otherNames = new Set(['TALARIA_FAILPOINTS', 'TALARIA_API_KEY', 'TALARIA_BASE_URL']);
@@ -52,29 +49,18 @@ function looksLikeOurs(name: string): boolean {
 }
 
 function isSlip(name: string): boolean {
-  const meant = meantBy(name);
+  const meant = namesMeantBy(name);
   return meant.length === 1 && Math.abs(meant[0]!.length - name.length) <= 2;
 }
 
 function suggestion(name: string): string {
-  const meant = meantBy(name);
+  const meant = namesMeantBy(name);
   return meant.length === 0 ? '' : `; did you mean ${meant.join(' or ')}?`;
 }
 
-/**
- * The variables that may be meant. Most names begin alike, so only the rest of a name is compared: otherwise any two short ones
- * would look similar. A name that leaves out words at the end may stand for several.
- */
-function meantBy(name: string): string[] {
-  const word = wordOf(name);
-  const words = [...envByWord.keys()];
-  const longer = words.filter((known) => known.startsWith(`${word}_`));
-  const typo = nearest(word, words, 1);
-  if (typo === undefined && longer.length > 0) {
-    return longer.length <= SUGGESTED_MAX ? longer.map((known) => envByWord.get(known)!) : [];
-  }
-  const meant = typo ?? nearest(word, words);
-  return meant === undefined ? [] : [envByWord.get(meant)!];
+/** Most names begin alike, so only the rest of a name is compared: otherwise any two short ones would look similar. */
+function namesMeantBy(name: string): string[] {
+  return meantBy(wordOf(name), envByWord.keys()).map((word) => envByWord.get(word)!);
 }
 
 function wordOf(name: string): string {

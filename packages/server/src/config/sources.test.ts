@@ -32,6 +32,7 @@ describe('flags', () => {
     [['--config'], '--config has no value; allowed: the path of a JSON file'],
     [['--port', '-1'], '--port is "-1"; allowed: an integer from 0 to 65535'],
     [['--approval-isolated', 'ask'], 'unknown flag --approval-isolated; did you mean --approvals-isolated?'],
+    [['--max-run', '3'], 'unknown flag --max-run; did you mean --max-run-seconds or --max-run-tokens?'],
     [['--no-port'], 'unknown flag --no-port; did you mean --port?'],
     [['--zzzzzz'], 'unknown flag --zzzzzz'],
     [['extra'], 'unexpected argument "extra": settings are given as --name value'],
@@ -98,6 +99,11 @@ describe('the file', () => {
       '{"approvals": {"isolatd": "ask"}}',
       `unknown key approvals.isolatd in ${FILE}; did you mean approvals.isolated?`,
     ],
+    [
+      '{"approvals": {"never": "rm"}}',
+      `unknown key approvals.never in ${FILE}; approvals has the keys isolated, unisolated, allow, ask, deny`,
+    ],
+    ['{"max_run": 1}', `unknown key max_run in ${FILE}; did you mean max_run_seconds or max_run_tokens?`],
     [
       '{"approvals.isolated": "ask"}',
       `unknown key approvals.isolated in ${FILE}; write it nested: {"approvals": {"isolated": …}}`,
