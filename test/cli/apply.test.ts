@@ -69,6 +69,14 @@ test('a run says at its end what changed and how to take it, and what is taken i
   expect(taken).toEqual(treeOf(directory));
 });
 
+test('names that are not ASCII are taken', async () => {
+  shell("mkdir 'ü 😀'; echo one > 'ü 😀/é'");
+  await work("mv 'ü 😀' naïve; echo two >> naïve/é");
+  expect(await cli(['apply', runId])).toMatchObject({ code: 0, stderr: '' });
+  expect(readFileSync(join(directory, 'naïve/é'), 'utf8')).toBe('one\ntwo\n');
+  expect([...treeOf(directory).keys()]).not.toContain('ü 😀/é');
+});
+
 test('a fork says at its end what it changed and how to take that, from the same server', async () => {
   await work();
   const named = ['--server', server.url];

@@ -136,6 +136,21 @@ describe('from a run', () => {
   });
 });
 
+test('- is neither a file nor a stream, and a file of that name has a path', async () => {
+  const out = await cp(inRun('out/report.txt'), '-');
+  expect(out).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('talaria artifacts cat prints a file'),
+  });
+  expect(await cp('-', inRun('out'))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('stdin cannot be copied'),
+  });
+  expect(readdirSync(directory)).toEqual([]);
+  expect(await cp(inRun('out/report.txt'), './-')).toMatchObject({ code: 0 });
+  expect(here('-')).toBe('report\n');
+});
+
 describe('to a run', () => {
   test('a file goes into a directory under its name, or under another', async () => {
     const bytes = randomBytes(3_000_000);

@@ -68,6 +68,13 @@ export function describeArtifactWrites(target: GetTarget): void {
       expect((await read('encoded')).body).toBe('before');
     });
 
+    it('refuses a part of a file, as a resumed upload sends it', async () => {
+      await put('resumed', 'the whole');
+      const refused = await put('resumed', 'whole', { 'content-range': 'bytes 4-8/9' });
+      expectError(refused, { status: 400, code: 'invalid_request' });
+      expect((await read('resumed')).body).toBe('the whole');
+    });
+
     it('holds its conditions, or changes nothing', async () => {
       const tag = (await put('guarded', 'one', { 'if-none-match': '*' })).headers.get('etag')!;
       const failed = { status: 412, code: 'precondition_failed' };

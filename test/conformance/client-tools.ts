@@ -62,6 +62,7 @@ export function describeClientTools(target: GetTarget): void {
         'x',
         [{}],
         [{ type: 'function', function: { name: 'a b' } }],
+        [{ type: 'function', function: { name: 'a', parameters: { properties: { b: { type: 'text' } } } } }],
         [...tools, ...tools],
       ]) {
         const refused = await api().post('/v1/runs', { input: say('x'), tools: wrong });

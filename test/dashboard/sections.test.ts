@@ -217,6 +217,16 @@ describeInBrowser('the sections', () => {
     expect(problems).toEqual([]);
   });
 
+  test('chats: a session with a slash in its name has an address that can be opened', async () => {
+    await dash.client.runs.run({ input: 'one', session_id: 'team/50% ü' });
+    const { page, problems } = await browser.open();
+    await page.goto(dash.ui(`chats/${encodeURIComponent('team/50% ü')}`));
+    await page.getByText('You said: one').waitFor();
+    await page.getByRole('link', { name: 'Rules' }).click();
+    await page.waitForURL(/\/ui\/rules$/);
+    expect(problems).toEqual([]);
+  });
+
   test('chats: files go with a message, and return with it if it cannot be sent', async () => {
     await dash.client.runs.run({ input: 'Before the files', session_id: 'with files' });
     const { page, problems } = await browser.open();

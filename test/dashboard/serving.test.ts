@@ -44,6 +44,7 @@ describe('the page', () => {
   test('every address of the page knows its way back, so that it works under any path', async () => {
     expect(await (await get('/ui/runs/run_1', BROWSER)).text()).toContain('<base href="../" />');
     expect(await (await get('/ui/approve/run_1/q_1', BROWSER)).text()).toContain('<base href="../../" />');
+    expect(await (await get('/ui/chats/team%2Fone?a=/', BROWSER)).text()).toContain('<base href="../" />');
   });
 
   test('its files are compressed and kept by browsers, and one that is gone is a 404', async () => {

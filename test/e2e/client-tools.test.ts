@@ -248,6 +248,11 @@ describe('a run with tools of its client', () => {
     ['tools that are no list', { tools: 'x' }, 'invalid_tools'],
     ['a tool without a name', { tools: [{ type: 'function', function: {} }] }, 'invalid_tools'],
     ['a tool twice', { tools: [WEATHER, WEATHER] }, 'invalid_tools'],
+    [
+      'parameters of a type that does not exist',
+      { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'objekt' } } }] },
+      'invalid_tools',
+    ],
     ['a choice of none of them', { tool_choice: { function: { name: 'nope' } } }, 'invalid_request'],
   ])('is refused with %s', async (_, fields, code) => {
     const answered = await api.post('/v1/runs', { input: 'hi', tools: [WEATHER], ...fields });

@@ -25,11 +25,17 @@ describe('parseForkRun', () => {
     );
   });
 
+  it.each([1, { role: 'user', content: 'hi' }, ['a', 'b']])(
+    'says what the input may be, and not %j',
+    (input) => {
+      const message = "'input' of a fork must be a string, or an array of one message";
+      expect(() => parseForkRun({ input })).toThrow(expect.objectContaining({ message, param: 'input' }));
+    },
+  );
+
   it.each([
     [null, 'body_not_object'],
     [{ input: '  ' }, 'no_user_message'],
-    [{ input: 1 }, 'invalid_request'],
-    [{ input: ['a', 'b'] }, 'invalid_request'],
     [{ instructions: 1 }, 'invalid_request'],
   ])('refuses %j with %s', (body, code) => {
     expect(() => parseForkRun(body)).toThrow(expect.objectContaining({ code }));

@@ -33,7 +33,9 @@ function parseAt(at: unknown): number | undefined {
 /** An empty input is an error in a new run; a fork treats it as absent. */
 function parseForkInput(input: unknown): Content | undefined {
   if (input === undefined || input === null || input === '') return undefined;
-  if (!Array.isArray(input)) return parseInput(input).prompt;
-  if (input.length > 1) throw invalid('input', "'input' of a fork must be a string or a single message");
+  const isList = Array.isArray(input);
+  if ((!isList && typeof input !== 'string') || (isList && input.length > 1)) {
+    throw invalid('input', "'input' of a fork must be a string, or an array of one message");
+  }
   return input.length === 0 ? undefined : parseInput(input).prompt;
 }

@@ -90,6 +90,14 @@ export function describeWorkspaceReader(files: ReadFiles): void {
       }
     });
 
+    test('every call finds names that are not ASCII', async () => {
+      await run("mkdir 'ü 😀'; printf text > 'ü 😀/é'");
+      expect(await paths('ü 😀')).toEqual(['ü 😀/é']);
+      for (const [name, call] of calls) {
+        expect(await call('ü 😀/é'), name).toContain(name === 'list' ? 'ü 😀/é' : 'text');
+      }
+    });
+
     test('the reader of a stream may overwrite and free its chunks', async () => {
       await run('head -c 1000000 /dev/zero | tr "\\0" a > large; printf b > small');
       for (let round = 0; round < 2; round++) {

@@ -61,6 +61,29 @@ describe('with a clock', () => {
     expect(written).toEqual(['a', 'b']);
   });
 
+  test('a character that comes in two halves is written as one', async () => {
+    const { buffer, written, under } = slowStore();
+    buffer.push('a\ud83d');
+    await nextTurn();
+    under[0]!.resolve();
+    await nextTurn();
+    vi.advanceTimersByTime(WINDOW_MS);
+    expect(written).toEqual(['a']);
+    buffer.push('\ude00b');
+    await nextTurn();
+    expect(written).toEqual(['a', '😀b']);
+  });
+
+  test('half a character that nothing follows is written at the end', async () => {
+    const { buffer, written } = slowStore();
+    buffer.push('\ud83d');
+    await nextTurn();
+    expect(written).toEqual([]);
+    void buffer.flush();
+    await nextTurn();
+    expect(written).toEqual(['\ud83d']);
+  });
+
   test('an empty delta is ignored', () => {
     const { buffer, written } = slowStore();
     buffer.push('');

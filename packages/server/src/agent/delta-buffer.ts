@@ -2,8 +2,14 @@
  * Collects text deltas, so that a fast model costs a few appends a second and not hundreds. The first delta is written in
  * the next turn of the event loop, so that what has arrived with it is written with it. Deltas that come during an
  * append, or within the window after it, are written together.
+ *
+ * Some providers cut an emoji between two deltas. Its first half waits for the second one: alone, it would be an escape that
+ * strict JSON parsers refuse, and then their clients lose the stream.
  */
 const WINDOW_MS = 20;
+
+/** Half of a surrogate pair, which in Unicode mode matches only where the other half does not follow. */
+const FIRST_HALF_AT_END = /[\ud800-\udbff]$/u;
 
 export class DeltaBuffer {
   readonly #write: (delta: string) => Promise<void>;
@@ -46,9 +52,10 @@ export class DeltaBuffer {
 
   #start(): void {
     this.#stopWaiting();
-    if (this.#text === '') return;
-    const text = this.#text;
-    this.#text = '';
+    const end = FIRST_HALF_AT_END.test(this.#text) ? -1 : undefined;
+    const text = this.#text.slice(0, end);
+    if (text === '') return;
+    this.#text = this.#text.slice(text.length);
     this.#writing = this.#write(text).then(
       () => this.#written(),
       (error: unknown) => {

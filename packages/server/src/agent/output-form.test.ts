@@ -1,7 +1,7 @@
 /** Patterns in a schema, and the time limit of a check. test/e2e/structured-output.test.ts tests whole answers. */
 import { expect, test } from 'vitest';
 import { readOutput } from './output-form.ts';
-import { schemaProblem } from './output-schema.ts';
+import { schemaProblem, toolProblem } from './output-schema.ts';
 
 test('a pattern with a meaningless escape works as in other validators', () => {
   const schema = { type: 'object', properties: { phone: { type: 'string', pattern: '^\\d+\\-\\d+$' } } };
@@ -46,6 +46,26 @@ test.each([
   },
 ])('what generators of schemas write can be used: %j', (schema) => {
   expect(schemaProblem(schema)).toBeUndefined();
+});
+
+test.each([
+  [{ type: 'object', properties: { a: { type: 'strng' } } }, '/properties/a/type'],
+  [
+    { type: 'object', properties: { a: { type: 'string', required: true } } },
+    '/properties/a/required must be',
+  ],
+  [{ type: 'object', properties: { a: { $ref: '#/$defs/a' } } }, 'the schema has no part #/$defs/a'],
+  [{ type: 'array', items: {} }, 'the type must be object, not "array"'],
+])('a tool cannot be called with the parameters %j', (parameters, problem) => {
+  const fine = { name: 'fine', parameters: { type: 'object', properties: {} } };
+  const said = toolProblem([fine, { name: 'odd', parameters }]);
+  expect(said).toContain(`The parameters of 'odd' cannot be used: `);
+  expect(said).toContain(problem);
+});
+
+test('parameters may have patterns of another language', () => {
+  const a = { type: 'string', pattern: '(?P<name>a)' };
+  expect(toolProblem([{ name: 'f', parameters: { type: 'object', properties: { a } } }])).toBeUndefined();
 });
 
 test('a check that a busy machine delays does not count as endless', () => {

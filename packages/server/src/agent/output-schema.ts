@@ -5,6 +5,7 @@
  * inside a regular expression. A check that exceeds it counts as not satisfied.
  */
 import { runInNewContext } from 'node:vm';
+import type { ClientTool } from '@talaria/protocol';
 import { Check, Compile, Errors, Meta, Pointer, type Validator } from 'typebox/schema';
 
 /** The processor time that one check may take. */
@@ -26,9 +27,7 @@ let rules: Validator | undefined;
 
 /** Why no answer can be checked against the schema; undefined if the schema is usable. */
 export function schemaProblem(schema: Record<string, unknown>): string | undefined {
-  // Compiling is ours, and does not count as the time of the client's schema.
-  rules ??= Compile(JSON.parse(DRAFT_7));
-  const draft = rules;
+  const draft = draft7();
   try {
     return bounded(() => {
       const problem = malformed(schema, draft) ?? deadReference(schema, schema);
@@ -38,6 +37,36 @@ export function schemaProblem(schema: Record<string, unknown>): string | undefin
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+/**
+ * Why no model can call a tool with these parameters; undefined if one can. Nothing is checked against them here, so their
+ * patterns may be in the dialect of another language, and schemas that take too long to look through are left to the provider.
+ */
+export function toolProblem(tools: readonly Pick<ClientTool, 'name' | 'parameters'>[]): string | undefined {
+  const draft = draft7();
+  const problemOf = (parameters: Record<string, unknown>) => {
+    const problem = malformed(parameters, draft) ?? deadReference(parameters, parameters);
+    if (problem !== undefined) return problem;
+    const { type } = parameters;
+    return type === 'object' ? undefined : `the type must be object, not ${JSON.stringify(type)}`;
+  };
+  try {
+    return bounded(() =>
+      firstOf(tools, ({ name, parameters }) => {
+        const problem = problemOf(parameters);
+        return problem === undefined ? undefined : `The parameters of '${name}' cannot be used: ${problem}`;
+      }),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** Compiling is ours, and does not count as the time of a client's schema. */
+function draft7(): Validator {
+  rules ??= Compile(JSON.parse(DRAFT_7));
+  return rules;
 }
 
 /** What a keyword holds that it may not hold, such as a type that does not exist: a check would ignore the keyword. */

@@ -1,10 +1,16 @@
 /** Finds the name a user probably meant. */
 
-/** The closest of `names`, or nothing if even the closest is a different word rather than a typo. */
-export function nearest(word: string, names: Iterable<string>): string | undefined {
+/**
+ * The closest of `names`, or nothing if even the closest is a different word rather than a typo: by default if more than a third
+ * of the word differs, which is one typo in a short name and a few in a long one.
+ */
+function nearest(
+  word: string,
+  names: Iterable<string>,
+  maxTypos = Math.max(1, Math.floor(word.length / 3)),
+): string | undefined {
   let best: string | undefined;
-  // A third of the word: one typo in a short name, a few in a long one.
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let bestDistance = maxTypos + 1;
   for (const name of names) {
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
     if (distance < bestDistance) {
@@ -17,8 +23,22 @@ export function nearest(word: string, names: Iterable<string>): string | undefin
 
 /** The suggestion as the end of a message, or nothing. */
 export function didYouMean(word: string, names: Iterable<string>): string {
-  const name = nearest(word, names);
-  return name === undefined ? '' : `; did you mean ${name}?`;
+  const meant = meantBy(word, names);
+  return meant.length === 0 ? '' : `; did you mean ${meant.join(' or ')}?`;
+}
+
+/** More names than this would not help. */
+const SUGGESTED_MAX = 3;
+
+/** The names that may be meant. A word that leaves out others at the end of a name may stand for several. */
+export function meantBy(word: string, names: Iterable<string>): string[] {
+  const all = [...names];
+  const typo = nearest(word, all, 1);
+  if (typo !== undefined) return [typo];
+  const longer = all.filter((name) => name.startsWith(word) && /^[-_]/.test(name.slice(word.length)));
+  if (longer.length > 0) return longer.length <= SUGGESTED_MAX ? longer : [];
+  const close = nearest(word, all);
+  return close === undefined ? [] : [close];
 }
 
 /** Insertions, deletions, substitutions and swaps of neighbours between two words; one row at a time. */

@@ -20,7 +20,7 @@ import {
   WORKSPACE_DIR,
   type WorkspaceReader,
 } from '@talaria/sandbox';
-import type { CheckpointEntry, CheckpointFiles } from './checkpoint-tree.ts';
+import { type CheckpointEntry, type CheckpointFiles, entryKey } from './checkpoint-tree.ts';
 import { entryBytes } from './entry-bytes.ts';
 import { Omissions } from './omissions.ts';
 
@@ -69,7 +69,7 @@ export class CheckpointReader implements WorkspaceReader {
     let found: CheckpointEntry | undefined;
     for (const [index, name] of components.entries()) {
       const here = components.slice(0, index + 1).join('/');
-      found = this.#files.tree.get(here);
+      found = this.#files.tree.get(entryKey({ path: here }));
       if (found === undefined) throw this.#missing(here, name);
       if (found.type === 'symlink') throw invalid(`${here} is a symbolic link, which is not followed.`);
       if (found.type === 'file' && index < components.length - 1)

@@ -4,9 +4,9 @@
  * shared with other programs and other versions of this one.
  */
 
-import { didYouMean, nearest } from '../basics/nearest.ts';
+import { meantBy } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
-import { configFileOption, type SettingName, settingList } from './settings.ts';
+import { configFileOption, flagOf, type SettingName, settingList } from './settings.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -17,6 +17,14 @@ export interface Environment {
 }
 
 const envNames = new Set<string>([...settingList.map(([, setting]) => setting.env), configFileOption.env]);
+
+/** By what tells them apart. A flag counts, too: TALARIA_MODEL_NAME means API_SERVER_MODEL_NAME, whose flag is --model-name. */
+const envByWord = new Map<string, string>([
+  ...settingList.map(
+    ([, setting]) => [flagOf(setting).replaceAll('-', '_').toUpperCase(), setting.env] as const,
+  ),
+  ...[...envNames].map((env) => [wordOf(env), env] as const),
+]);
 
 /** Our own variables that are not settings of the server: tests set failpoints with one, clients read the others. */
 const otherNames = new Set(['TALARIA_FAILPOINTS', 'TALARIA_API_KEY', 'TALARIA_BASE_URL']);
@@ -30,7 +38,7 @@ export function readEnvironment(env: Env, cwd: string): Environment {
   }
   const warnings = Object.keys(env)
     .filter((name) => env[name] !== '' && !envNames.has(name) && looksLikeOurs(name))
-    .map((name) => `unknown environment variable ${name}${didYouMean(name, envNames)}`);
+    .map((name) => `unknown environment variable ${name}${suggestion(name)}`);
   return { given, configPath: env[configFileOption.env] || undefined, warnings };
 }
 
@@ -41,6 +49,20 @@ function looksLikeOurs(name: string): boolean {
 }
 
 function isSlip(name: string): boolean {
-  const meant = nearest(name, envNames);
-  return meant !== undefined && Math.abs(meant.length - name.length) <= 2;
+  const meant = namesMeantBy(name);
+  return meant.length === 1 && Math.abs(meant[0]!.length - name.length) <= 2;
+}
+
+function suggestion(name: string): string {
+  const meant = namesMeantBy(name);
+  return meant.length === 0 ? '' : `; did you mean ${meant.join(' or ')}?`;
+}
+
+/** Most names begin alike, so only the rest of a name is compared: otherwise any two short ones would look similar. */
+function namesMeantBy(name: string): string[] {
+  return meantBy(wordOf(name), envByWord.keys()).map((word) => envByWord.get(word)!);
+}
+
+function wordOf(name: string): string {
+  return name.replace(/^(TALARIA|API_SERVER)_/, '');
 }

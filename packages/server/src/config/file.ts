@@ -4,7 +4,7 @@
  * stay in force.
  */
 import { dirname } from 'node:path';
-import { didYouMean } from '../basics/nearest.ts';
+import { didYouMean, meantBy } from '../basics/nearest.ts';
 import type { Given, GivenValues } from './given.ts';
 import { isJsonObject } from './kinds/json-object.ts';
 import { type SettingName, settingList } from './settings.ts';
@@ -54,6 +54,15 @@ function suggest(key: string): string {
   if (namesByKey.has(key)) {
     const [section, word] = key.split('.');
     return `; write it nested: {"${section}": {"${word}": …}}`;
+  }
+  const [section = '', word] = key.split('.');
+  const inSection = keysOf(section);
+  // Within a section only the rest of a key is compared: the section alone would make any two keys look similar.
+  if (word !== undefined && inSection.length > 0) {
+    const meant = meantBy(word, inSection).map((one) => `${section}.${one}`);
+    return meant.length === 0
+      ? `; ${section} has the keys ${inSection.join(', ')}`
+      : `; did you mean ${meant.join(' or ')}?`;
   }
   return didYouMean(key, namesByKey.keys());
 }

@@ -261,7 +261,7 @@ it('reports every problem together', () => {
     `approvals.isolated in ${FILE} is "maybe"; allowed: ask or skip`,
     `lease_seconds in ${FILE} is "15"; allowed: a number of seconds from 1 to 3600`,
     'unknown flag --prot; did you mean --port?',
-    `unknown key approvals.x in ${FILE}; did you mean approvals.ask?`,
+    `unknown key approvals.x in ${FILE}; approvals has the keys isolated, unisolated, allow, ask, deny`,
   ]);
 });
 

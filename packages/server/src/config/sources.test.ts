@@ -32,6 +32,7 @@ describe('flags', () => {
     [['--config'], '--config has no value; allowed: the path of a JSON file'],
     [['--port', '-1'], '--port is "-1"; allowed: an integer from 0 to 65535'],
     [['--approval-isolated', 'ask'], 'unknown flag --approval-isolated; did you mean --approvals-isolated?'],
+    [['--max-run', '3'], 'unknown flag --max-run; did you mean --max-run-seconds or --max-run-tokens?'],
     [['--no-port'], 'unknown flag --no-port; did you mean --port?'],
     [['--zzzzzz'], 'unknown flag --zzzzzz'],
     [['extra'], 'unexpected argument "extra": settings are given as --name value'],
@@ -53,6 +54,24 @@ describe('the environment', () => {
       'unknown environment variable TALARIA_ZZZZZZZZZZZZ',
       'unknown environment variable API_SERVER_KYE; did you mean API_SERVER_KEY?',
     ]);
+  });
+
+  it.each([
+    ['TALARIA_MAX_RUN', 'TALARIA_MAX_RUN_SECONDS or TALARIA_MAX_RUN_TOKENS'],
+    ['TALARIA_MAX_CONCURRENT', 'TALARIA_MAX_CONCURRENT_RUNS'],
+    ['TALARIA_APPROVAL_TIMEOUT', 'TALARIA_APPROVAL_TIMEOUT_SECONDS'],
+    ['TALARIA_SLOT', 'TALARIA_SLOTS'],
+    ['TALARIA_PORT', 'API_SERVER_PORT'],
+    ['TALARIA_HOST', 'API_SERVER_HOST'],
+    ['TALARIA_API_KEYS', 'API_SERVER_KEYS'],
+    ['TALARIA_MODEL_NAME', 'API_SERVER_MODEL_NAME'],
+  ])('suggests for %s what it may stand for', (name, meant) => {
+    const warning = `unknown environment variable ${name}; did you mean ${meant}?`;
+    expect(load({ env: { [name]: '1' } }).warnings).toEqual([warning]);
+  });
+
+  it.each(['TALARIA_GOAT', 'TALARIA_BASEURL', 'TALARIA_KUBERNETES'])('suggests nothing for %s', (name) => {
+    expect(load({ env: { [name]: '1' } }).warnings).toEqual([`unknown environment variable ${name}`]);
   });
 
   it('ignores the variables of other programs', () => {
@@ -80,6 +99,11 @@ describe('the file', () => {
       '{"approvals": {"isolatd": "ask"}}',
       `unknown key approvals.isolatd in ${FILE}; did you mean approvals.isolated?`,
     ],
+    [
+      '{"approvals": {"never": "rm"}}',
+      `unknown key approvals.never in ${FILE}; approvals has the keys isolated, unisolated, allow, ask, deny`,
+    ],
+    ['{"max_run": 1}', `unknown key max_run in ${FILE}; did you mean max_run_seconds or max_run_tokens?`],
     [
       '{"approvals.isolated": "ask"}',
       `unknown key approvals.isolated in ${FILE}; write it nested: {"approvals": {"isolated": …}}`,

@@ -1,5 +1,6 @@
 /** Turns what clients ask for, in any dialect, into runs. */
 import {
+  type ClientTools,
   type CreateRun,
   createRunId,
   type HistoryMessage,
@@ -12,7 +13,7 @@ import {
   toResponseId,
   type WebhookRequest,
 } from '@talaria/protocol';
-import { schemaProblem } from '../agent/output-schema.ts';
+import { schemaProblem, toolProblem } from '../agent/output-schema.ts';
 import type { Journal, NewRun } from '../journal/journal.ts';
 import type { Webhook } from '../journal/outbox.ts';
 import type { RunRequest, RunTerms } from '../journal/records.ts';
@@ -124,11 +125,12 @@ export class Submissions {
 
   /**
    * The terms of a client's request as a run stores them: the session's prompt comes before the request's instructions.
-   * Throws for an output format that no answer can be checked against.
+   * Throws for an output format that no answer can be checked against, and for tools that no model can call.
    */
   terms(asked: AskedTerms, sessionPrompt: string | undefined): RunTerms {
     const { instructions: own, clientTools, outputForm } = asked;
     checkForm(outputForm);
+    checkTools(clientTools);
     const settings = this.allowedSettings(asked.settings);
     const instructions = withSessionPrompt(sessionPrompt, own);
     return {
@@ -223,4 +225,10 @@ function checkForm(form: OutputForm | undefined): void {
   const problem = form?.schema === undefined ? undefined : schemaProblem(form.schema);
   if (problem === undefined) return;
   throw new TalariaError('invalid_output_schema', { message: `The schema cannot be used: ${problem}` });
+}
+
+/** Otherwise the provider would refuse them, in its own words and only when the run works. */
+function checkTools(given: ClientTools | undefined): void {
+  const message = given === undefined ? undefined : toolProblem(given.tools);
+  if (message !== undefined) throw new TalariaError('invalid_tools', { message, param: 'tools' });
 }

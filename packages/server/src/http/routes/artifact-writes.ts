@@ -48,6 +48,7 @@ export function installArtifactWriteRoutes(
       const { run_id } = request.params;
       return answer({ request, reply, id: run_id }, async (writer) => {
         refuseAt(request);
+        refusePart(request);
         const path = pathOf(request);
         const conditions = conditionsOf(request);
         const content = streamedBody(request);
@@ -88,6 +89,14 @@ function refuseAt({ query }: FastifyRequest): void {
   if (!isGiven(query, 'at')) return;
   const message = "'at' is for reading: files can only be changed as they are now";
   throw new TalariaError('invalid_request', { message, param: 'at' });
+}
+
+/** A client that resumes an upload sends the rest of the file: it would replace the whole one. */
+function refusePart(request: FastifyRequest): void {
+  const range = header(request, 'content-range');
+  if (range === undefined) return;
+  const message = `The body must be the whole file, and its Content-Range is '${range}'`;
+  throw new TalariaError('invalid_request', { message });
 }
 
 function pathOf(request: FastifyRequest): string {

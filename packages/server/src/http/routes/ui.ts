@@ -39,7 +39,8 @@ export function installUiRoutes(app: FastifyInstance, files: BuiltFiles): void {
     if (file !== undefined && !path.endsWith('.html')) return sendFile(request, reply, file);
     // Every other address is one of the page's own, which it shows itself.
     if (/^(assets\/|.*\.[a-z]+$)/.test(path) && !wantsPage(request)) return reply.callNotFound();
-    return sendPage(reply, files.get(path.startsWith('approve/') ? 'approve.html' : 'index.html'), path);
+    const page = files.get(path.startsWith('approve/') ? 'approve.html' : 'index.html');
+    return sendPage(reply, page, wayBack(request.url));
   });
 }
 
@@ -63,13 +64,18 @@ async function sendFile(
   return reply.header('content-encoding', 'gzip').send(await file.gzipped());
 }
 
-function sendPage(reply: FastifyReply, page: BuiltFile | undefined, path: string): FastifyReply {
+/** To `/ui/`. A slash that is escaped, as in the name of a session, separates nothing for the browser. */
+function wayBack(url: string): string {
+  const [path = ''] = url.split('?');
+  return '../'.repeat(path.slice('/ui/'.length).split('/').length - 1) || './';
+}
+
+function sendPage(reply: FastifyReply, page: BuiltFile | undefined, back: string): FastifyReply {
   reply.headers({
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-cache',
     'content-security-policy': CONTENT_SECURITY_POLICY,
   });
   if (page === undefined) return reply.code(503).send(NOT_BUILT);
-  const back = '../'.repeat(path.split('/').length - 1) || './';
   return reply.send(page.bytes.toString().replace(BASE, `<base href="${back}" />`));
 }

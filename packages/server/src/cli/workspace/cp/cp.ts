@@ -17,6 +17,12 @@ import { parsePlace } from './place.ts';
 import { upload } from './upload.ts';
 
 export async function copy(args: Arguments<'cp'>, terminal: Terminal): Promise<number> {
+  if (args.to === '-') {
+    throw new UsageError(
+      '- is no place to copy to: talaria artifacts cat prints a file, and ./- is one of that name',
+    );
+  }
+  if (args.from === '-') throw new UsageError('stdin cannot be copied; ./- is a file of that name');
   const [from, to] = [parsePlace(args.from), parsePlace(args.to)];
   const { force } = args;
   const client = connect(args, terminal);
