@@ -35,10 +35,12 @@ function readProcess(pid: number): ProcessEntry | undefined {
   };
 }
 
+/** In ascending order, so a process usually comes before those it has started. Node sorts names of files, and 10 before 9. */
 export function listPids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map(Number);
+    .map(Number)
+    .sort((one, other) => one - other);
 }
 
 export function readProcesses(): ProcessEntry[] {

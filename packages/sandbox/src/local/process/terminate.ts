@@ -6,9 +6,9 @@
  * created the namespace (unshare, bwrap) proves that nothing is left.
  *
  * Without one it is a search for processes that carry the command's marker in their environment, share its session or
- * group, or descend from such a process, repeated until a search finds nothing. A process that has changed its
- * environment, its session and its parents before anyone looked escapes; that is why isolation `none` asks for
- * approvals.
+ * group, or descend from such a process, repeated until a search finds nothing. Parents are killed before their children,
+ * because a shell prints a line about a child that was killed. A process that has changed its environment, its session and
+ * its parents before anyone looked escapes; that is why isolation `none` asks for approvals.
  *
  * A signal that asks for an end goes to the same processes, except to the first of a namespace, which is ours: its
  * death would kill the others at once.
