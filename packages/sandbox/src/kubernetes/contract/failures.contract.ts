@@ -123,12 +123,13 @@ export function describeFailures(cluster: () => Cluster): void {
       const left = await cluster().podNames();
       expect(left.length).toBeGreaterThanOrEqual(killed.length + 1);
       // Nobody ends it: a pod that hears nothing of its owner ends by itself.
-      const ended = async () => {
+      const living = async () => {
         const { items } = await cluster().call<{ items: Pod[] }>('GET', PODS);
-        return items.filter(({ status }) => status?.phase === 'Failed' || status?.phase === 'Succeeded')
-          .length;
+        return items
+          .filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded')
+          .map(({ metadata }) => metadata.name);
       };
-      await expect.poll(ended, { timeout: 90_000 }).toBe(left.length - 1);
+      await expect.poll(living, { timeout: 90_000 }).toEqual([theirs.containerId]);
       await using restarted = await startTest(cluster(), options);
       expect(await neighbour.bash(theirs, 'echo well')).toMatchObject({ output: 'well\n' });
       const pods = await cluster().podNames();
