@@ -1,12 +1,20 @@
-/** The errors of calls that take too long. A server stands in for an agent that answers and does nothing. */
+/** Calls that take too long or fail. A server stands in for an agent that answers and does nothing. */
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ContainerDirectory } from '../containers/container-directory.ts';
+import { GREETING } from '../containers/relay/reach-by-relay.ts';
+import { serverFrame } from '../web-socket/testing/server-frames.ts';
 import { NomadApi } from './nomad-api.ts';
 import { NomadDriver } from './nomad-driver.ts';
 
-const PENDING = [{ ID: 'a', CreateIndex: 1, ClientStatus: 'pending' }];
+const allocations = (status: 'pending' | 'running') => [{ ID: 'a', CreateIndex: 1, ClientStatus: status }];
+const ENDED = { exited: true, result: { exit_code: 0 } };
+const GREETED = { stdout: { data: Buffer.from(GREETING).toString('base64') } };
+let status: 'pending' | 'running' = 'pending';
+/** How many execs it still reports as ended at once. */
+let endedExecs = 0;
 /** How many calls it still answers with a reset, as an agent with too many connections may. */
 let resets = 0;
 /** The header of the last call. */
@@ -18,7 +26,19 @@ const agent = createServer(({ method, url = '', socket, headers }, response) => 
   if (url.startsWith('/v1/status/leader')) return resets-- > 0 ? socket.resetAndDestroy() : answer({});
   if (url.startsWith('/v1/evaluation')) return answer({ Status: 'complete' });
   // The next query waits for a change, which never comes.
-  if (url.includes('index=0')) answer(PENDING);
+  if (url.includes('index=0')) answer(allocations(status));
+});
+agent.on('upgrade', ({ headers }, socket) => {
+  const accepted = createHash('sha1').update(
+    `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`,
+  );
+  const payload = JSON.stringify(endedExecs-- > 0 ? ENDED : GREETED);
+  socket
+    .on('error', () => {})
+    .write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accepted.digest('base64')}\r\n\r\n`,
+    );
+  socket.write(serverFrame({ type: 'text', payload }));
 });
 beforeAll(() => new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve)));
 afterAll(() => {
@@ -81,4 +101,18 @@ test('a call that ends in a reset is repeated', async () => {
   const { port } = agent.address() as AddressInfo;
   await new NomadApi({ address: `http://127.0.0.1:${port}` }).leader();
   expect(resets).toBe(-1);
+});
+
+test.each([
+  ['not begun yet is repeated', 3, true],
+  ['never begun is an error in the end', Number.POSITIVE_INFINITY, false],
+])('an exec that Docker has %s', async (_, times, isReached) => {
+  [status, endedExecs] = ['running', times];
+  const nomad = driver('docker');
+  const { signal } = new AbortController();
+  await nomad.start(REQUEST, signal);
+  const reaching = nomad.reach(REQUEST, signal);
+  if (!isReached) return await expect(reaching).rejects.toThrow('the relay ended at once');
+  await (await reaching).close();
+  expect(endedExecs).toBe(-1);
 });

@@ -11,7 +11,7 @@ import type {
   ListedContainer,
   Reached,
 } from '../containers/container-driver.ts';
-import { FAR_ANSWERS_WITHIN_MS, reachByRelay } from '../containers/relay/reach-by-relay.ts';
+import { FAR_ANSWERS_WITHIN_MS, RelayEndedAtOnce, reachByRelay } from '../containers/relay/reach-by-relay.ts';
 import { SandboxError } from '../errors.ts';
 import {
   type JobSettings,
@@ -29,6 +29,11 @@ import type { Allocation, Evaluation, TaskEvent } from './nomad-types.ts';
 const TIMES = { runningWithinMs: 5 * 60_000, endedWithinMs: 60_000 };
 const WORDS_WITHIN_MS = 3_000;
 const LOOK_EVERY_MS = 100;
+/**
+ * Nomad's docker driver takes an exec that Docker has not begun yet for one that has ended. Docker then begins it without input, so
+ * it ends by itself, and the next exec is the first that works.
+ */
+const EXEC_ATTEMPTS = 10;
 const PREFIX = 'talaria-';
 const TERMINAL = ['complete', 'failed', 'lost'];
 
@@ -85,8 +90,15 @@ export class NomadDriver implements ContainerDriver {
   async reach({ name }: ContainerRequest, signal: AbortSignal): Promise<Reached> {
     const id = this.#allocations.get(name);
     if (id === undefined) throw new Error(`the container ${name} was not started here`);
-    const stream = await this.#api.exec(id, TASK, relayCommand(this.#settings), signal);
-    return await reachByRelay(stream, signal);
+    for (let attempt = 1; ; attempt++) {
+      const stream = await this.#api.exec(id, TASK, relayCommand(this.#settings), signal);
+      try {
+        return await reachByRelay(stream, signal);
+      } catch (error) {
+        if (!(error instanceof RelayEndedAtOnce) || attempt === EXEC_ATTEMPTS) throw error;
+      }
+      await delay(LOOK_EVERY_MS, undefined, { signal });
+    }
   }
 
   async ended(name: string, signal: AbortSignal): Promise<void> {

@@ -18,6 +18,13 @@ export const FAR_ANSWERS_WITHIN_MS = 20_000;
 /** The first thing that the server inside says on such a stream. */
 export const GREETING = 'talaria channels 1\n';
 
+/** The program ended before it said anything. */
+export class RelayEndedAtOnce extends Error {
+  constructor() {
+    super('the relay ended at once');
+  }
+}
+
 /** Resolves when the server inside has greeted. The stream is not the caller's any more, also when this rejects. */
 export async function reachByRelay(stream: Duplex, signal: AbortSignal): Promise<Reached> {
   // The callers that wait for it handle the error; here it only must not be unhandled.
@@ -48,11 +55,11 @@ function greeted(stream: Duplex, signal: AbortSignal): Promise<void> {
         return settle(heard.equals(Buffer.from(GREETING)) ? undefined : unexpected(heard));
       }
     };
-    const ended = () => settle(heard.length > 0 ? unexpected(heard) : new Error('the relay ended at once'));
+    const ended = () => settle(heard.length > 0 ? unexpected(heard) : new RelayEndedAtOnce());
     const abort = () => settle(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     stream.on('readable', read).on('error', settle).on('end', ended).on('close', ended);
-    if (stream.destroyed) settle(stream.errored ?? new Error('the relay ended at once'));
+    if (stream.destroyed) settle(stream.errored ?? new RelayEndedAtOnce());
     if (signal.aborted) abort();
   });
 }
