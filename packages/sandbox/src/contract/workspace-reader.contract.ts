@@ -301,7 +301,8 @@ export function describeWorkspaceReader(files: ReadFiles): void {
       },
     );
 
-    test.runIf(hasSpecialFiles)('every call refuses a FIFO', sameEverywhere, async () => {
+    // With `runIf`, it would count as a test that has to run also where its part is skipped.
+    test('every call refuses a FIFO', hasSpecialFiles ? sameEverywhere : { skip: true }, async () => {
       await run('mkfifo pipe');
       await expectRefused('pipe');
     });
