@@ -2,6 +2,7 @@
  * The run that is killed again and again: several steps with text and reasoning, parallel tools that each leave a mark
  * when they run, a command that asks first, an answer. And the checks that must hold whatever happened.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
@@ -15,16 +16,14 @@ const gatedMark = (name: string) => ({
   arguments: { command: `rm -rf build; echo ${name} >> marks` },
 });
 
-/** Longer than deltas are collected, so that every piece of text is an event. */
-const PACE = { chunks: 3, delayMs: 30 };
-
-const STEPS: Step[] = [
-  { reasoning: 'Where to begin?', text: 'First I look around. ', ...PACE, tools: [mark('m1'), mark('m2')] },
-  { text: 'Now I clean up. ', ...PACE, tools: [mark('m3'), gatedMark('m4')] },
-  { reasoning: 'Nearly there.', text: 'Two more things. ', ...PACE, tools: [mark('m5'), mark('m6')] },
-  { text: 'All of it is done.', ...PACE },
+/** The model waits between the halves of each text until the client has seen the first one. So every step shows some text. */
+const STEPS: (Pick<Step, 'reasoning' | 'tools'> & { halves: [string, string] })[] = [
+  { reasoning: 'Where to begin?', halves: ['First I ', 'look around. '], tools: [mark('m1'), mark('m2')] },
+  { halves: ['Now I ', 'clean up. '], tools: [mark('m3'), gatedMark('m4')] },
+  { reasoning: 'Nearly there.', halves: ['Two more ', 'things. '], tools: [mark('m5'), mark('m6')] },
+  { halves: ['All of it ', 'is done.'] },
 ];
-const TEXT = STEPS.map((step) => step.text).join('');
+const TEXTS = STEPS.map(({ halves }) => halves.join(''));
 const REASONING = STEPS.flatMap((step) => step.reasoning ?? []);
 const MARKS = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'];
 
@@ -34,13 +33,19 @@ export class MarkedRun {
   readonly #server: KillableServer;
   readonly #model: ModelServer;
   readonly #scriptId: string;
+  readonly #id = randomUUID();
   /** What the client sees, as it comes. */
   readonly seen: RunEvent[] = [];
   runId: string | undefined;
   readonly ended: Promise<void>;
 
   constructor(server: KillableServer, model: ModelServer) {
-    const input = script(STEPS);
+    const input = script(
+      STEPS.map(({ halves: [first, second], ...step }, index) => ({
+        ...step,
+        chunks: [first, { gate: this.#gate(index) }, second],
+      })),
+    );
     this.#server = server;
     this.#model = model;
     this.#scriptId = /id=(\S+)/.exec(input)![1]!;
@@ -49,12 +54,18 @@ export class MarkedRun {
     this.ended.catch(() => {});
   }
 
+  #gate(step: number): string {
+    return `${this.#id}-${step}`;
+  }
+
   async #run(input: string): Promise<void> {
     const approvals: Promise<void>[] = [];
     const runId = await this.#server.create(input);
     this.runId = runId;
     await this.#server.follow(runId, (event) => {
       this.seen.push(event);
+      if (event.event === 'message.delta')
+        this.#model.open(this.#gate(ofKind(this.seen, 'step.completed').length));
       if (event.event === 'approval.request') approvals.push(this.#server.approve(runId, event.request_id));
     });
     await Promise.all(approvals);
@@ -85,13 +96,13 @@ export class MarkedRun {
     expect(replay.clean).toBe(true);
 
     expect(seen.filter(({ event }) => isTerminalEvent(event))).toHaveLength(1);
-    expect(seen.at(-1)).toMatchObject({ event: 'run.completed', output: STEPS.at(-1)?.text });
+    expect(seen.at(-1)).toMatchObject({ event: 'run.completed', output: TEXTS.at(-1) });
     // A step that was interrupted and requested again counts once.
     const usage = { input_tokens: 40, output_tokens: 20, total_tokens: 60 };
-    expect(await api.run(runId)).toMatchObject({ status: 'completed', output: STEPS.at(-1)?.text, usage });
+    expect(await api.run(runId)).toMatchObject({ status: 'completed', output: TEXTS.at(-1), usage });
     expect((await api.list()).data.map((run) => run.run_id)).toEqual([runId]);
 
-    expect(settled(seen)).toEqual({ text: TEXT, reasoning: REASONING });
+    expect(settled(seen)).toEqual({ text: TEXTS.join(''), reasoning: REASONING });
     expect(ofKind(seen, 'approval.request')).toHaveLength(1);
     expect(ofKind(seen, 'approval.responded')).toHaveLength(1);
     return this.#checkCalls();
