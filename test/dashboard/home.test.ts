@@ -323,6 +323,27 @@ describeInBrowser('approvals', () => {
     for await (const { id } of dash.client.grants.list()) await dash.client.grants.revoke(id);
   });
 
+  test('the buttons of a form say at once that they take no press yet', async () => {
+    const { page } = await browser.open();
+    // The page's timers are held, so that only the change of the card's size can tell.
+    await page.addInitScript(`{
+      const begin = setInterval;
+      window.setInterval = (look, ms) => begin(() => window.isHeld || look(), ms);
+    }`);
+    await page.goto(dash.ui());
+    const { run_id } = await dash.client.runs.create({ input: gated('rm -rf logs') });
+    await isSteady(page.getByRole('article'));
+    const disabled = await page.evaluate(`(async () => {
+      window.isHeld = true;
+      const buttons = [...document.querySelectorAll('article button')];
+      buttons.find(({ textContent }) => textContent.startsWith('Always')).click();
+      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+      return document.querySelector('article .scope button').getAttribute('aria-disabled');
+    })()`);
+    expect(disabled).toBe('true');
+    await dash.client.runs.stop(run_id);
+  });
+
   test('a button takes no press while its card is new or has just moved', async () => {
     const { page } = await browser.open();
     await page.goto(dash.ui());

@@ -28,7 +28,13 @@ export function useSteady(element: RefObject<HTMLElement | null>): Steady {
   useEffect(() => {
     look();
     const timer = setInterval(look, LOOK_EVERY_MS);
-    return () => clearInterval(timer);
+    // Its own buttons change its size. Until the next look they would seem alive and take no press.
+    const resized = new ResizeObserver(look);
+    if (element.current !== null) resized.observe(element.current);
+    return () => {
+      clearInterval(timer);
+      resized.disconnect();
+    };
   }, []);
   return { steady, isSteady: look };
 }
