@@ -49,7 +49,7 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
     description: "Passed on to the provider with the server's key; 404 if the provider has no embeddings.",
     body: schemas.EmbeddingRequestSchema,
     answer: schemas.EmbeddingListSchema,
-    errors: [400, 401, 404, 413, 429, 502, 504],
+    errors: [400, 401, 404, 413, 429, 502],
   },
   'POST /v1/responses': {
     tag: 'openai',

@@ -62,7 +62,6 @@ const ERRORS: Record<number, string> = {
   429: 'Too many are waiting; Retry-After, if present, says when to retry',
   502: 'The model provider failed',
   503: 'Not at the moment; see Retry-After',
-  504: 'The model provider did not answer in time',
 };
 
 const OPERATIONS: Record<string, Operation> = {
