@@ -315,7 +315,10 @@ export class RunWorker {
     for (;;) {
       const { stopRequested, steers } = this.#progress;
       // Without the end that it was held for, the last step is recorded on its own.
-      if (this.#log.held.length > 0 && (stopRequested || steers.length > 0)) await this.#log.append([]);
+      if (this.#log.held.length > 0 && (stopRequested || steers.length > 0)) {
+        await this.#log.append([]);
+        failpoint('step.after-append');
+      }
       // An accepted stop is a promise to clients, whatever else ended the run.
       if (stopRequested) record = await this.#cancelled();
       // When a client reads that the run failed or was cancelled, none of its processes may still run. A run that
