@@ -45,7 +45,7 @@ export interface ContractSize {
    */
   slots?: number;
   /**
-   * Whether large artifacts are tested, and many of them. The host reads them in the same way under every isolation, and from
+   * True if the suite also tests large artifacts, and many of them. The host reads them in the same way under every isolation, and from
    * containers, too: there they show nothing new.
    */
   largeArtifacts?: boolean;

@@ -10,7 +10,7 @@ export function ownedName(): string {
   return `${processToken()}-${randomUUID()}`;
 }
 
-/** Whether the process has ended. */
+/** True if the process that made the name has ended. */
 export function isAbandoned(name: string): boolean {
   const owner = /^(\d+-[\d.]+)-/.exec(name)?.[1];
   return owner === undefined || !isAlive(owner);

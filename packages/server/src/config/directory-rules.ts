@@ -9,7 +9,7 @@ export interface DirectoryCircumstances {
   /** The names of the API keys. */
   keys: readonly string[];
   backend: BackendName;
-  /** Whether other servers may share the store. */
+  /** True if other servers may share the store. */
   isShared: boolean;
   configFile: string | undefined;
 }
