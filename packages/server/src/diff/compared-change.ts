@@ -2,7 +2,7 @@
 import type { CheckpointEntry, CheckpointFiles } from '../checkpoints/checkpoint-tree.ts';
 import { entryBytes } from '../checkpoints/entry-bytes.ts';
 import { type ComparedCheckpoints, type FileChange, isSameContent } from './changed-files.ts';
-import { lineThread } from './line-thread.ts';
+import { compareInThread } from './line-thread.ts';
 import type { CompareOptions, ThreadResult } from './line-thread-messages.ts';
 
 /** Larger files are not compared line by line. */
@@ -30,19 +30,25 @@ const NO_LINES: Difference = {
   blobIds: undefined,
 };
 
+export interface DifferenceOptions extends CompareOptions {
+  /** The key that asks: keys take turns. */
+  owner: string;
+  signal?: AbortSignal | undefined;
+}
+
 /** What differs between the two contents of a change; a content that is missing counts as empty. */
 export async function difference(
   { from, to }: ComparedCheckpoints,
   { before, after, isKnown }: FileChange,
-  options: CompareOptions,
-  signal?: AbortSignal,
+  { owner, signal, ...options }: DifferenceOptions,
 ): Promise<Difference> {
   if (!isKnown) return { kind: 'uncompared', reason: 'not_kept' };
   if (before && after && isSameContent(before, after)) return NO_LINES;
   const sizes = [before?.size ?? 0, after?.size ?? 0];
   if (Math.max(...sizes) > MAX_COMPARED_BYTES) return { kind: 'uncompared', reason: 'too_large' };
   const read = async () => ({ before: await bytesOf(from, before), after: await bytesOf(to, after) });
-  const { text, blobIds } = await lineThread.compare(read, options, signal);
+  const size = sizes[0]! + sizes[1]!;
+  const { text, blobIds } = await compareInThread({ name: owner, size }, read, options, signal);
   return text === undefined ? { kind: 'binary', blobIds } : { kind: 'text', ...text, blobIds };
 }
 

@@ -7,9 +7,7 @@ export interface CompareOptions {
   patch: boolean;
 }
 
-export interface ToThread extends ContentPair, CompareOptions {
-  id: number;
-}
+export type PairQuestion = ContentPair & CompareOptions;
 
 export interface ThreadResult {
   /** Undefined if one of the contents is not text. */
@@ -17,5 +15,3 @@ export interface ThreadResult {
   /** The names that git gives to them. */
   blobIds: { before: string; after: string } | undefined;
 }
-
-export type FromThread = { id: number } & ({ compared: ThreadResult } | { failed: string });

@@ -15,7 +15,7 @@ async function listed(
   to: StoredTreeOptions = {},
 ) {
   const checkpoints = { from: await trees.write(before), to: await trees.write(after, to) };
-  return listChanges(checkpoints, { within: [] });
+  return listChanges(checkpoints, { owner: 'key', within: [] });
 }
 
 const LARGE = 'x\n'.repeat(2 ** 20 + 1);
@@ -87,9 +87,9 @@ test('more files than are listed', async () => {
   const programs = (until: number) =>
     trees.write(paths.map((path, i) => ({ path, content: '', mode: i < until ? 0o755 : 0o644 })));
   const [none, all] = [await programs(0), await programs(paths.length)];
-  const { data, truncated } = await listChanges({ from: none, to: all }, { within: [] });
+  const { data, truncated } = await listChanges({ from: none, to: all }, { owner: 'key', within: [] });
   expect([data.length, data.at(-1)?.path, truncated]).toEqual([10_000, '09999', true]);
-  const fits = await listChanges({ from: await programs(1), to: all }, { within: [] });
+  const fits = await listChanges({ from: await programs(1), to: all }, { owner: 'key', within: [] });
   expect([fits.data.length, fits.truncated]).toEqual([10_000, false]);
 });
 
@@ -101,7 +101,7 @@ test('more bytes than are compared', async () => {
   // As many as fit, and one more; all of them have the same bytes.
   const names = Array.from({ length: 129 }, (_, i) => String(i).padStart(3, '0'));
   const tree = new Map(names.map((path) => [path, { ...to.tree.get('x')!, path }]));
-  const { data } = await listChanges({ from, to: { ...to, tree } }, { within: [] });
+  const { data } = await listChanges({ from, to: { ...to, tree } }, { owner: 'key', within: [] });
   expect(data.slice(0, 128).every(({ additions }) => additions === 1)).toBe(true);
   expect(data[128]).toMatchObject({ additions: null, reason: 'too_many' });
 });
@@ -110,5 +110,7 @@ test('nothing is read for a client that is gone', async () => {
   const [from, to] = [await trees.write([]), await trees.write([{ path: 'a', content: 'x\n' }])];
   const unread = { ...to, read: () => expect.unreachable() };
   const signal = AbortSignal.abort(new Error('gone'));
-  await expect(listChanges({ from, to: unread }, { within: [], signal })).rejects.toThrow('gone');
+  await expect(listChanges({ from, to: unread }, { owner: 'key', within: [], signal })).rejects.toThrow(
+    'gone',
+  );
 });

@@ -2,17 +2,16 @@
 import type { ChangedFile } from '@talaria/protocol';
 import { mapAhead } from '../basics/map-ahead.ts';
 import { type ComparedCheckpoints, changedFiles, type FileChange, partsOf } from './changed-files.ts';
-import { type Difference, difference } from './compared-change.ts';
+import { type Difference, type DifferenceOptions, difference } from './compared-change.ts';
 import { compareBudget, FILES_MAX, stepsFor } from './effort.ts';
 import { gitMode } from './git-names.ts';
 import { findRenames, type Renames } from './renames.ts';
 
 const AT_ONCE = 4;
 
-export interface DiffOptions {
+export interface DiffOptions extends Pick<DifferenceOptions, 'owner' | 'signal'> {
   /** The components of a path: only this file, or what is below this directory. All if there are none. */
   within: readonly string[];
-  signal?: AbortSignal | undefined;
 }
 
 export interface ChangeList {
@@ -24,19 +23,17 @@ type Counts = Pick<ChangedFile, 'additions' | 'deletions' | 'binary' | 'reason'>
 
 export async function listChanges(
   checkpoints: ComparedCheckpoints,
-  { within, signal }: DiffOptions,
+  { within, ...asked }: DiffOptions,
 ): Promise<ChangeList> {
   const all = changedFiles(checkpoints, within);
   const renames = findRenames(all);
   const listed = all.slice(0, FILES_MAX);
-  const options = { maxSteps: stepsFor(listed.length), patch: false };
+  const options = { maxSteps: stepsFor(listed.length), patch: false, ...asked };
   const mayCompare = compareBudget();
   const count = async (change: FileChange): Promise<Counts> => {
     if (renames.from.has(change.path) || renames.to.has(change.path)) return counted(0, 0);
     if (!mayCompare(change)) return uncounted('too_many');
-    const found = await Promise.all(
-      partsOf(change).map((part) => difference(checkpoints, part, options, signal)),
-    );
+    const found = await Promise.all(partsOf(change).map((part) => difference(checkpoints, part, options)));
     return found.map(toCounts).reduce(sum);
   };
   const data: ChangedFile[] = [];

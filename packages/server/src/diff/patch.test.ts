@@ -51,7 +51,7 @@ async function patchOf(
 ): Promise<Buffer> {
   const checkpoints = { from: await trees.write(before, from), to: await trees.write(after, to) };
   const pieces: Buffer[] = [];
-  const options = { within: within === '' ? [] : within.split('/') };
+  const options = { owner: 'key', within: within === '' ? [] : within.split('/') };
   for await (const piece of patchBetween(checkpoints, options).text) pieces.push(piece);
   return Buffer.concat(pieces);
 }
@@ -232,7 +232,7 @@ describe('a patch has bounds, and says what it leaves out', () => {
       content: '',
     }));
     const checkpoints = { from: await trees.write([]), to: await trees.write(files) };
-    const { text, leftOut } = patchBetween(checkpoints, { within: [] });
+    const { text, leftOut } = patchBetween(checkpoints, { owner: 'key', within: [] });
     expect(leftOut).toBe(2);
     const pieces: Buffer[] = [];
     for await (const piece of text) pieces.push(piece);
@@ -244,7 +244,8 @@ describe('a patch has bounds, and says what it leaves out', () => {
     expect(end).not.toContain('f10001');
     await expect(applied('git', ['apply'], [], patch)).rejects.toThrow(/binary patch/);
     expect(
-      patchBetween({ ...checkpoints, from: await trees.write(files.slice(2)) }, { within: [] }).leftOut,
+      patchBetween({ ...checkpoints, from: await trees.write(files.slice(2)) }, { owner: 'key', within: [] })
+        .leftOut,
     ).toBe(0);
   });
 
@@ -256,7 +257,8 @@ describe('a patch has bounds, and says what it leaves out', () => {
     const tree = new Map(files.map((path) => [path, { ...stored.tree.get('x')!, path }]));
     const sections: string[] = [];
     const checkpoints = { from: await trees.write([]), to: { ...stored, tree } };
-    for await (const piece of patchBetween(checkpoints, { within: [] }).text) sections.push(piece.toString());
+    for await (const piece of patchBetween(checkpoints, { owner: 'key', within: [] }).text)
+      sections.push(piece.toString());
     // Only what was compared has the ids of its contents.
     expect(sections.map((section) => section.includes('\nindex '))).toEqual(files.map((_, i) => i < 128));
     expect(sections.at(-1)).toContain('Binary files /dev/null and b/f129 differ');

@@ -33,16 +33,16 @@ export interface PatchText {
 }
 
 /** Throws `artifact_not_found` at once if there is nothing to compare; the rest is done while it is read. */
-export function patchBetween(checkpoints: ComparedCheckpoints, { within, signal }: DiffOptions): PatchText {
+export function patchBetween(checkpoints: ComparedCheckpoints, { within, ...asked }: DiffOptions): PatchText {
   const all = sectionsOf(changedFiles(checkpoints, within));
   const [sections, leftOut] = [all.slice(0, FILES_MAX), all.slice(FILES_MAX)];
-  const options = { maxSteps: stepsFor(sections.length), patch: true };
+  const options = { maxSteps: stepsFor(sections.length), patch: true, ...asked };
   const mayCompare = compareBudget();
   const compared = mapAhead(sections, AT_ONCE, async (section) =>
     sectionText(
       section,
       section.renamedFrom !== undefined || mayCompare(section)
-        ? await difference(checkpoints, section, options, signal)
+        ? await difference(checkpoints, section, options)
         : UNCOMPARED,
     ),
   );

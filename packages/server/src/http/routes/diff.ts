@@ -25,7 +25,8 @@ export function installDiffRoutes(app: FastifyInstance, engine: Engine): void {
     const asPatch = wantsPatch(request.query);
     return withCodes(async () => {
       const path = single(request.query, 'path') ?? '';
-      const options = { within: requestedPath(path, WORKSPACE_DIR), signal: leaving(reply) };
+      const { owner } = request;
+      const options = { owner, within: requestedPath(path, WORKSPACE_DIR), signal: leaving(reply) };
       const compared = await findBoth(checkpoints, request.query);
       if (!asPatch) return { object: 'list', run_id, ...(await toDiff(compared, options)) } satisfies RunDiff;
       return sendPatch(request, reply, compared, options);
