@@ -34,6 +34,7 @@ const config: KnipConfig = {
     'packages/server': {
       // Beside what package.json names: threads, and processes that tests kill.
       entry: [
+        'src/agent/schema-thread-program.ts',
         'src/diff/line-thread-program.ts',
         'src/journal/sqlite/writer-thread.ts',
         'src/**/testing/*.ts',

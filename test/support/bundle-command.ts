@@ -39,6 +39,7 @@ async function bundle(root: string, directory: string): Promise<void> {
       // Started by their files' names, beside the files that start them.
       'writer-thread': 'packages/server/src/journal/sqlite/writer-thread.ts',
       'line-thread-program': 'packages/server/src/diff/line-thread-program.ts',
+      'schema-thread-program': 'packages/server/src/agent/schema-thread-program.ts',
       'file-thread-program': 'packages/sandbox/src/workspace/thread/file-thread-program.ts',
     },
     platform: 'node',

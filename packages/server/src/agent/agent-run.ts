@@ -8,6 +8,7 @@ import type { Secrets } from '../secrets/secrets.ts';
 import type { StepEnded } from '../telemetry/facts.ts';
 import type { Gate } from './approvals/gate.ts';
 import type { Model } from './model/model.ts';
+import type { CheckValue } from './output-form.ts';
 import type { Price } from './price.ts';
 import type { Progress } from './progress.ts';
 import type { RecoveredWorkspace } from './tools/recovered-workspace.ts';
@@ -55,6 +56,8 @@ export interface AgentRun {
   answerCalls(outputs: readonly ToolOutput[]): Promise<void>;
   /** Whether all these patterns are granted for this run's session. */
   isGranted(patternKeys: readonly string[]): Promise<boolean>;
+  /** Checks an answer with a requested format. */
+  readonly checkValue: CheckValue;
   /** Resolves at the next post to the run, after `progress` has applied it. */
   nextPost(): Promise<void>;
   /** Reports a call of the model to the metrics, however it ended. */

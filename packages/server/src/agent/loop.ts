@@ -75,7 +75,7 @@ async function acceptedAnswer(run: AgentRun, text: string): Promise<AgentAnswer 
   const form = run.progress.request?.output_form;
   const output = run.secrets.maskKnown(text);
   if (form === undefined) return { output };
-  const read = readOutput(output, form);
+  const read = await readOutput(output, form, run.checkValue);
   if ('value' in read) return { output: read.text, parsed: read.value };
   if (run.progress.refusedAnswers >= MORE_TRIES) {
     const message = `After ${MORE_TRIES + 1} tries the answer still does not have the requested format: ${read.problem}`;

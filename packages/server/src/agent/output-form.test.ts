@@ -1,13 +1,17 @@
 /** Patterns in a schema, and the time limit of a check. test/e2e/structured-output.test.ts tests whole answers. */
+import type { OutputForm } from '@talaria/protocol';
 import { expect, test } from 'vitest';
-import { readOutput } from './output-form.ts';
-import { schemaProblem, toolProblem } from './output-schema.ts';
+import { readOutput as readChecked } from './output-form.ts';
+import { problemsOf, schemaProblem, toolProblem } from './output-schema.ts';
 
-test('a pattern with a meaningless escape works as in other validators', () => {
+const readOutput = (answer: string, form: OutputForm) =>
+  readChecked(answer, form, async (schema, value) => problemsOf(schema, value));
+
+test('a pattern with a meaningless escape works as in other validators', async () => {
   const schema = { type: 'object', properties: { phone: { type: 'string', pattern: '^\\d+\\-\\d+$' } } };
   expect(schemaProblem(schema)).toBeUndefined();
-  expect(readOutput('{"phone": "1-2"}', { schema })).toMatchObject({ value: { phone: '1-2' } });
-  expect(readOutput('{"phone": "12"}', { schema })).toMatchObject({
+  expect(await readOutput('{"phone": "1-2"}', { schema })).toMatchObject({ value: { phone: '1-2' } });
+  expect(await readOutput('{"phone": "12"}', { schema })).toMatchObject({
     problem: expect.stringContaining('/phone'),
   });
 });
@@ -68,7 +72,7 @@ test('parameters may have patterns of another language', () => {
   expect(toolProblem([{ name: 'f', parameters: { type: 'object', properties: { a } } }])).toBeUndefined();
 });
 
-test('a check that a busy machine delays does not count as endless', () => {
+test('a check that a busy machine delays does not count as endless', async () => {
   let stalls = 1;
   const schema = new Proxy<Record<string, unknown>>(
     { type: 'object' },
@@ -80,13 +84,13 @@ test('a check that a busy machine delays does not count as endless', () => {
       },
     },
   );
-  expect(readOutput('{}', { schema })).toEqual({ text: '{}', value: {} });
+  expect(await readOutput('{}', { schema })).toEqual({ text: '{}', value: {} });
   expect(stalls).toBeLessThan(1);
 });
 
-test('an endless check is ended', () => {
+test('an endless check is ended', async () => {
   const schema = { type: 'string', pattern: '^(a+)+$' };
-  expect(readOutput(JSON.stringify(`${'a'.repeat(60)}!`), { schema })).toEqual({
+  expect(await readOutput(JSON.stringify(`${'a'.repeat(60)}!`), { schema })).toEqual({
     problem: expect.stringContaining('could not be checked against the schema'),
   });
 });

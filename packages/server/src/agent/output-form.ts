@@ -1,6 +1,8 @@
 /** Answers with a requested format: what the model is told about the format, and whether its answer has it. */
 import type { OutputForm } from '@talaria/protocol';
-import { problemsOf } from './output-schema.ts';
+
+/** What is wrong with a value, in words for the model; undefined if it satisfies the schema. */
+export type CheckValue = (schema: Record<string, unknown>, value: unknown) => Promise<string | undefined>;
 
 export type ReadOutput = { text: string; value: unknown } | { problem: string };
 
@@ -18,7 +20,11 @@ export function describeForm({ schema, name, description }: OutputForm): string 
 }
 
 /** Reads an answer; removes a code fence around it. */
-export function readOutput(answer: string, { schema }: OutputForm): ReadOutput {
+export async function readOutput(
+  answer: string,
+  { schema }: OutputForm,
+  check: CheckValue,
+): Promise<ReadOutput> {
   const text = withoutFence(answer.trim());
   let value: unknown;
   try {
@@ -30,7 +36,7 @@ export function readOutput(answer: string, { schema }: OutputForm): ReadOutput {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject ? { text, value } : { problem: 'it is not a JSON object' };
   }
-  const problems = problemsOf(schema, value);
+  const problems = await check(schema, value);
   return problems === undefined ? { text, value } : { problem: problems };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Schemas of clients: whether one can be used, and whether a value satisfies it.
+ * Schemas of clients: whether one can be used, and whether a value satisfies it. The server asks through schema-thread.ts.
  *
  * A regular expression in a schema can be made to run for hours. So every check has a time limit, which `vm` enforces also
  * inside a regular expression. A check that exceeds it counts as not satisfied.

@@ -54,6 +54,7 @@ function agentRun(
     answerApproval: () => expect.unreachable(),
     answerCalls: () => expect.unreachable(),
     isGranted: () => expect.unreachable(),
+    checkValue: () => expect.unreachable(),
     nextPost: () => expect.unreachable(),
     stepEnded: ({ outcome }) => outcomes.push(outcome),
     secrets: new Secrets(['hush-hush']),

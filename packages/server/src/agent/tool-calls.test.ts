@@ -166,6 +166,7 @@ function agentRun(options: {
     answerApproval: () => expect.unreachable('nothing expires'),
     answerCalls: () => expect.unreachable('nothing expires'),
     isGranted: async () => false,
+    checkValue: () => expect.unreachable(),
     nextPost: () => new Promise((resolve) => (wake = resolve)),
     secrets: new Secrets([]),
     stepEnded: () => {},

@@ -19,6 +19,7 @@ import { runAgent } from '../agent/loop.ts';
 import type { Model } from '../agent/model/model.ts';
 import type { Price } from '../agent/price.ts';
 import type { Progress } from '../agent/progress.ts';
+import { valueProblem } from '../agent/schema-thread.ts';
 import type { RecoveredWorkspace } from '../agent/tools/recovered-workspace.ts';
 import type { ToolSet } from '../agent/tools/tool.ts';
 import { type WorkspaceNews, workspaceNews } from '../agent/workspace-news.ts';
@@ -389,6 +390,7 @@ export class RunWorker {
       answerCalls: (outputs) => this.#log.answerCalls(outputs),
       isGranted: (patternKeys) => journal.approvals.allows(run.owner, run.sessionId, patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
+      checkValue: (schema, value) => valueProblem(run.owner, schema, value),
       nextPost: () => this.#log.nextPost(),
       secrets,
       now,

@@ -13,7 +13,7 @@ import {
   toResponseId,
   type WebhookRequest,
 } from '@talaria/protocol';
-import { schemaProblem, toolProblem } from '../agent/output-schema.ts';
+import { schemaProblem, toolProblem } from '../agent/schema-thread.ts';
 import type { Journal, NewRun } from '../journal/journal.ts';
 import type { Webhook } from '../journal/outbox.ts';
 import type { RunRequest, RunTerms } from '../journal/records.ts';
@@ -86,7 +86,7 @@ export class Submissions {
       sessionId === undefined ? undefined : await this.#options.sessions.systemPrompt(owner, sessionId);
     const accepted = {
       ...toRunRequest(await this.#withContext(owner, request)),
-      ...this.terms(request, sessionPrompt),
+      ...(await this.terms(owner, request, sessionPrompt)),
       ...(sessionPrompt === undefined ? {} : { session_prompt: sessionPrompt }),
       ...(workspace === undefined ? {} : { workspace: workspace.setup }),
       shown_input: shownInput(request.prompt, this.#options.mask),
@@ -127,10 +127,10 @@ export class Submissions {
    * The terms of a client's request as a run stores them: the session's prompt comes before the request's instructions.
    * Throws for an output format that no answer can be checked against, and for tools that no model can call.
    */
-  terms(asked: AskedTerms, sessionPrompt: string | undefined): RunTerms {
+  async terms(owner: string, asked: AskedTerms, sessionPrompt: string | undefined): Promise<RunTerms> {
     const { instructions: own, clientTools, outputForm } = asked;
-    checkForm(outputForm);
-    checkTools(clientTools);
+    await checkForm(owner, outputForm);
+    await checkTools(owner, clientTools);
     const settings = this.allowedSettings(asked.settings);
     const instructions = withSessionPrompt(sessionPrompt, own);
     return {
@@ -221,14 +221,14 @@ function toRunRequest(submission: CompleteSubmission): RunRequest {
 }
 
 /** A schema that nothing can be checked against would otherwise fail only after the run has done its work. */
-function checkForm(form: OutputForm | undefined): void {
-  const problem = form?.schema === undefined ? undefined : schemaProblem(form.schema);
+async function checkForm(owner: string, form: OutputForm | undefined): Promise<void> {
+  const problem = form?.schema === undefined ? undefined : await schemaProblem(owner, form.schema);
   if (problem === undefined) return;
   throw new TalariaError('invalid_output_schema', { message: `The schema cannot be used: ${problem}` });
 }
 
 /** Otherwise the provider would refuse them, in its own words and only when the run works. */
-function checkTools(given: ClientTools | undefined): void {
-  const message = given === undefined ? undefined : toolProblem(given.tools);
+async function checkTools(owner: string, given: ClientTools | undefined): Promise<void> {
+  const message = given === undefined ? undefined : await toolProblem(owner, given.tools);
   if (message !== undefined) throw new TalariaError('invalid_tools', { message, param: 'tools' });
 }

@@ -82,7 +82,7 @@ export class ContinuedRuns {
     const { engine } = this.#options;
     // Runs of earlier versions did not keep their session's prompt.
     const prompt = wait.sessionPrompt ?? (await engine.sessions.systemPrompt(owner, run.session_id));
-    const terms = engine.submissions.terms(asked, prompt);
+    const terms = await engine.submissions.terms(owner, asked, prompt);
     const changed = hashJson(terms) === hashJson(wait.terms) ? undefined : terms;
     const own = new Map(wait.calls.map(({ tool_call_id: id }) => [toClientCallId(runId, id), id]));
     const found = { run, afterSeq: wait.seq, usageBefore: wait.usage };
