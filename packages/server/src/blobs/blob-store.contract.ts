@@ -71,6 +71,16 @@ export function describeBlobStoreContract(name: string, open: OpenBlobStore): vo
       }
     });
 
+    it('keeps zeros wherever they are', async () => {
+      const zeros = Buffer.alloc(1_200_000);
+      for (const parts of [[zeros], [SMALL, zeros], [zeros, SMALL], [LARGE, zeros, SMALL, zeros, zeros]]) {
+        const whole = Buffer.concat(parts);
+        const { blobId, size } = await write(whole);
+        expect(size).toBe(whole.length);
+        expect((await read(blobId)).equals(whole)).toBe(true);
+      }
+    });
+
     it('equal bytes are two blobs: removing one leaves the other', async () => {
       const [first, second] = [await write(SMALL), await write(SMALL)];
       expect(first.blobId).not.toBe(second.blobId);

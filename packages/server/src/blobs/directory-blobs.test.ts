@@ -42,3 +42,18 @@ it('a disk that takes no writes is the failure of a store', async () => {
   rmSync(join(directory.path, 'blobs'), { recursive: true });
   await expect(full.write(bytes('x'))).rejects.toMatchObject({ code: 'store_unavailable' });
 });
+
+it('zeros take no room on the disk', async () => {
+  using directory = tempDirectory();
+  const blobs = new DirectoryBlobs({ path: directory.path });
+  const piece = Buffer.alloc(256 * 1024);
+  const { blobId, size } = await blobs.write(
+    (async function* () {
+      yield Buffer.from('begin');
+      for (let i = 0; i < 100; i++) yield piece;
+    })(),
+  );
+  const { size: length, blocks } = statSync(join(directory.path, blobId.slice(0, 2), blobId));
+  expect(length).toBe(size);
+  expect(blocks * 512).toBeLessThan(size / 10);
+});

@@ -134,7 +134,7 @@ export class DirectoryBlobs implements BlobStore {
   async #fill(part: string, measured: MeasuredBytes): Promise<number> {
     await using file = await accepted(open(part, 'w', PRIVATE_FILE));
     // While some pieces are on their way to the file, the next ones are read and hashed.
-    let [pieces, size]: [Uint8Array[], number] = [[], 0];
+    let [pieces, size, at]: [Uint8Array[], number, number] = [[], 0, 0];
     let writing: Promise<void> = Promise.resolve();
     try {
       for await (const piece of measured) {
@@ -142,15 +142,17 @@ export class DirectoryBlobs implements BlobStore {
         size += piece.length;
         if (size < WRITE_BYTES) continue;
         await writing;
-        writing = accepted(writeAll(file, pieces));
+        writing = accepted(writeAll(file, pieces, at));
         writing.catch(() => {});
-        [pieces, size] = [[], 0];
+        [pieces, size, at] = [[], 0, at + size];
       }
     } finally {
       await Promise.allSettled([writing]);
     }
     await writing;
-    await accepted(writeAll(file, pieces));
+    await accepted(writeAll(file, pieces, at));
+    // It may end in a hole.
+    await accepted(file.truncate(measured.size));
     const writtenAt = this.#now();
     await accepted(file.utimes(writtenAt / 1000, writtenAt / 1000));
     await accepted(file.sync());
@@ -185,12 +187,24 @@ async function openBlob(path: string, blobId: string): Promise<FileHandle> {
   }
 }
 
-async function writeAll(file: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
-  if (pieces.length === 0) return;
-  const { bytesWritten } = await file.writev(pieces);
+/** Leaves a hole where there are only zeros: a sparse file takes no room in the workspace, and takes none here. */
+async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], at: number): Promise<void> {
+  if (pieces.every(isZero)) return;
+  const { bytesWritten } = await file.writev(pieces, at);
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
+  if (bytesWritten === size) return;
+  const bytes = Buffer.concat(pieces);
   // Usually the disk is full, and this says so.
-  if (bytesWritten < size) await file.writeFile(Buffer.concat(pieces).subarray(bytesWritten));
+  for (let done = bytesWritten; done < size; )
+    done += (await file.write(bytes, done, size - done, at + done)).bytesWritten;
+}
+
+/** Compares the piece with itself, one byte further on. */
+function isZero(piece: Uint8Array): boolean {
+  const { buffer, byteOffset, length } = piece;
+  if (length === 0) return true;
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  return bytes[0] === 0 && bytes.compare(bytes, 1, length, 0, length - 1) === 0;
 }
 
 async function modifiedAt(path: string): Promise<number | undefined> {

@@ -38,15 +38,18 @@ async function* untilAborted(
     yield* bytes;
     return;
   }
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {});
-  const abort = (): void => aborted.reject(signal.reason);
+  // Not a race with one promise for all pieces: that promise would keep every piece in memory until the end.
+  let fail: (reason: unknown) => void = () => {};
+  const abort = (): void => fail(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   const iterator = bytes[Symbol.asyncIterator]();
   try {
     for (;;) {
       signal.throwIfAborted();
-      const { done, value } = await Promise.race([iterator.next(), aborted.promise]);
+      const { done, value } = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+        fail = reject;
+        iterator.next().then(resolve, reject);
+      });
       if (done === true) return;
       yield value;
     }
