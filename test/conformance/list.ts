@@ -76,6 +76,8 @@ export function describeList(target: GetTarget): void {
       const both = await inSession('&status=failed,completed');
       expect(both.data.map(({ run_id }) => run_id)).toEqual(newestFirst());
       expect((await inSession('&status=failed,cancelled')).data).toEqual([]);
+      const repeated = `&status=${Array.from({ length: 500 }, () => 'failed,completed')}`;
+      expect((await inSession(repeated)).data).toEqual(both.data);
     });
 
     it('shows prompts, steps and the last seq, and no answers in heads', async () => {
@@ -172,6 +174,7 @@ export function describeList(target: GetTarget): void {
       ['status=constructor', 'invalid_request', 'status'],
       ['status=failed&status=completed', 'invalid_request', 'status'],
       ['status=failed,', 'invalid_request', 'status'],
+      [`q=${'a'.repeat(1001)}`, 'invalid_request', 'q'],
       ['view=whole', 'invalid_request', 'view'],
       ['since=yesterday', 'invalid_request', 'since'],
       ['until=-1', 'invalid_request', 'until'],

@@ -1,8 +1,12 @@
 /** The lists of an owner's runs, page by page. */
+import { setImmediate } from 'node:timers/promises';
 import type { RunList } from '@talaria/protocol';
+import { OwnerTurns } from '../basics/owner-turns.ts';
 import type { Journal, RunFilter, RunPage } from '../journal/journal.ts';
-import { toWireHead, toWireRun } from '../journal/run-state.ts';
+import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 
+/** More than anybody types, and few enough for each word to be looked for in every text. */
+export const SEARCH_CHARS_MAX = 1000;
 /** How many reads a page of a search may take; each read covers a hundred runs. */
 const SEARCH_READS = 10;
 /**
@@ -18,6 +22,7 @@ export interface ListRuns extends Omit<RunFilter, 'owner' | 'maxChars'> {
 export class RunLists {
   readonly #journal: Pick<Journal, 'listRuns'>;
   readonly #modelName: string;
+  readonly #searches = new OwnerTurns(1);
 
   constructor(journal: Pick<Journal, 'listRuns'>, modelName: string) {
     this.#journal = journal;
@@ -35,18 +40,29 @@ export class RunLists {
     };
   }
 
-  /** A search takes several short reads, so that nobody else waits for it, and ends with what it has found by then. */
+  /** Without a search it is one read. */
   async #read(filter: RunFilter): Promise<RunPage> {
-    let { runs, next } = await this.#journal.listRuns(filter);
-    if (filter.words === undefined) return { runs, next };
-    for (let reads = 1; next !== undefined && runs.length < filter.limit && reads < SEARCH_READS; reads++) {
-      const more = await this.#journal.listRuns({
+    if (filter.words === undefined) return this.#journal.listRuns(filter);
+    return this.#searches.run(filter.owner, 1, () => this.#search(filter));
+  }
+
+  /**
+   * Takes several short reads and ends with what it has found by then. A read of an embedded store keeps the process busy, so
+   * everything else has its turn between two of them.
+   */
+  async #search(filter: RunFilter): Promise<RunPage> {
+    const runs: StoredRun[] = [];
+    let next = filter.after;
+    for (let reads = 0; reads < SEARCH_READS; reads++) {
+      await setImmediate();
+      const page = await this.#journal.listRuns({
         ...filter,
         limit: filter.limit - runs.length,
         after: next,
       });
-      runs = [...runs, ...more.runs];
-      next = more.next;
+      runs.push(...page.runs);
+      next = page.next;
+      if (next === undefined || runs.length >= filter.limit) break;
     }
     return { runs, next };
   }

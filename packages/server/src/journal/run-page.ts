@@ -91,13 +91,14 @@ function conditions({ filter, before, dialect, table, status }: Selection): stri
 export function takePage(rows: Iterable<ListedRow>, filter: RunFilter): { runs: StoredRun[]; end?: number } {
   const { limit, maxChars = Number.POSITIVE_INFINITY, words } = filter;
   const lookedAtMax = words === undefined ? Number.POSITIVE_INFINITY : SEARCHED_MAX;
+  const wanted = words?.map((word) => word.toLowerCase()) ?? [];
   const runs: StoredRun[] = [];
   let [lookedAt, chars, end] = [0, 0, 0];
   for (const row of rows) {
     const isFull = runs.length === limit || lookedAt === lookedAtMax || chars >= maxChars;
     if (lookedAt > 0 && isFull) return { runs, end };
     const run = toStoredRun(row);
-    if (hasWords(run.state, words)) runs.push(run);
+    if (hasWords(run.state, wanted)) runs.push(run);
     lookedAt += 1;
     chars += row.state.length;
     end = run.ordinal;
@@ -105,9 +106,9 @@ export function takePage(rows: Iterable<ListedRow>, filter: RunFilter): { runs: 
   return { runs };
 }
 
-/** Whether each word is in the prompt, as far as it is shown, or in the answer. */
-function hasWords({ input, output }: RunState, words: readonly string[] = []): boolean {
+/** Whether each word, in lower case, is in the prompt, as far as it is shown, or in the answer. */
+function hasWords({ input, output }: RunState, words: readonly string[]): boolean {
   if (words.length === 0) return true;
   const text = `${input ?? ''}\n${output ?? ''}`.toLowerCase();
-  return words.every((word) => text.includes(word.toLowerCase()));
+  return words.every((word) => text.includes(word));
 }

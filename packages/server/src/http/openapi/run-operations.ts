@@ -2,6 +2,7 @@
 import { RUN_STATUSES } from '@talaria/protocol';
 import * as schemas from '@talaria/protocol/schemas';
 import Type from 'typebox';
+import { SEARCH_CHARS_MAX } from '../../engine/run-lists.ts';
 import type { Operation } from './operation.ts';
 import { After, Limit } from './shared-parts.ts';
 
@@ -41,6 +42,7 @@ export const RUN_OPERATIONS: Record<string, Operation> = {
       since: EpochSeconds,
       until: EpochSeconds,
       q: Type.String({
+        maxLength: SEARCH_CHARS_MAX,
         description: 'Words that must all occur in the prompt (as far as `input` shows it) or in the answer',
       }),
       view: View,

@@ -15,6 +15,7 @@ import {
 } from '@talaria/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
+import { SEARCH_CHARS_MAX } from '../../engine/run-lists.ts';
 import { header } from '../requests/header.ts';
 import { parseJsonBody, parseOptionalJsonBody } from '../requests/json-body.ts';
 import { epochSeconds, pageLimit, single } from '../requests/query.ts';
@@ -46,7 +47,7 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
       jobId: single(query, 'job_id'),
       since: epochSeconds(query, 'since'),
       until: epochSeconds(query, 'until'),
-      words: single(query, 'q')?.match(/\S+/g) ?? undefined,
+      words: parseWords(single(query, 'q')),
       headsOnly: parseView(single(query, 'view')) === 'head',
       limit: pageLimit(query),
       after: single(query, 'after'),
@@ -122,13 +123,23 @@ function sendCreated(reply: FastifyReply, created: RunCreated): FastifyReply {
 
 /** One status or several, separated by commas. */
 function parseStatuses(value: string | undefined): RunStatus[] | undefined {
-  const names = value?.split(',');
-  return names?.map((name) => {
+  if (value === undefined) return undefined;
+  // Each status becomes a part of the store's query, so one that is named twice counts once.
+  return [...new Set(value.split(','))].map((name) => {
     const status = RUN_STATUSES.find((known) => known === name);
     if (status !== undefined) return status;
     const message = `'status' must be one or several of ${RUN_STATUSES.join(', ')}, separated by commas`;
     throw new TalariaError('invalid_request', { message, param: 'status' });
   });
+}
+
+function parseWords(value: string | undefined): string[] | undefined {
+  if (value !== undefined && value.length > SEARCH_CHARS_MAX) {
+    const message = `'q' must have at most ${SEARCH_CHARS_MAX} characters, and has ${value.length}`;
+    throw new TalariaError('invalid_request', { message, param: 'q' });
+  }
+  const words = new Set(value?.match(/\S+/g));
+  return words.size === 0 ? undefined : [...words];
 }
 
 function parseView(value: string | undefined): 'head' | 'full' {
