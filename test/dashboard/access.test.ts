@@ -29,6 +29,31 @@ describeInBrowser('the key', () => {
     expect(problems).toEqual([]);
   });
 
+  test('a link with another key asks before its key replaces the one of this browser, and only in this tab', async () => {
+    const { page, context, problems } = await browser.openNew();
+    await page.goto(dash.server.url);
+    await page.getByLabel('API key').fill(dash.key);
+    await page.getByLabel('Remember it in this browser').check();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('There is no run yet.').waitFor();
+    const link = `${dash.server.url}/ui/#key=the-key-of-somebody-else`;
+    for (const path of ['', 'approve/run_0/apr_1']) {
+      const other = await context.newPage();
+      await other.goto(`${dash.server.url}/ui/${path}#key=the-key-of-somebody-else`);
+      await other.getByText('brings another API key').waitFor();
+      expect(other.url()).not.toContain('somebody');
+      await other.close();
+    }
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Keep my key' }).click();
+    await page.getByText('There is no run yet.').waitFor();
+    await page.goto(link);
+    await page.getByRole('button', { name: 'in this tab' }).click();
+    await page.getByText('The server does not accept this key.').waitFor();
+    expect(await page.evaluate('Object.values(localStorage)')).toEqual([dash.key]);
+    expect(problems.filter((problem) => !problem.includes('401'))).toEqual([]);
+  });
+
   test('a key that is revoked while the page is open ends at the sign-in, without an empty list', async () => {
     // The proxy stands in for the server after the key was taken away.
     await using refusing = await PlainServer.start({ key: 'the-key-of-somebody-else' });

@@ -7,13 +7,12 @@ import { UI_ROOT } from './place.ts';
 /** Two servers behind one proxy share an origin, and so its storage. */
 const NAME = `talaria key ${UI_ROOT.pathname}`;
 
-/** Whether there was one. */
-export function takeKeyFromAddress(): boolean {
+/** The key that the address brought; undefined if it brought none. */
+export function takeKeyFromAddress(): string | undefined {
   const given = new URLSearchParams(location.hash.slice(1)).get('key');
-  if (given === null) return false;
+  if (given === null) return undefined;
   history.replaceState(history.state, '', location.pathname + location.search);
-  keepKey(given, false);
-  return true;
+  return given;
 }
 
 export function readKey(): string | undefined {
@@ -23,6 +22,11 @@ export function readKey(): string | undefined {
 export function keepKey(key: string, remember: boolean): void {
   forgetKey();
   (remember ? localStorage : sessionStorage).setItem(NAME, key);
+}
+
+/** A key that is remembered stays, for other tabs. */
+export function keepKeyInTab(key: string): void {
+  sessionStorage.setItem(NAME, key);
 }
 
 export function forgetKey(): void {

@@ -1,20 +1,48 @@
 /** Holds the client with the key that this browser has, and whether the server accepts that key. */
 import { signal } from '@preact/signals';
 import { APIError, Talaria } from '@talaria/client';
-import { forgetKey, keepKey, readKey, takeKeyFromAddress } from './key.ts';
+import { forgetKey, keepKey, keepKeyInTab, readKey, takeKeyFromAddress } from './key.ts';
 import { API_ROOT } from './place.ts';
 
 /** `refused`: the server does not accept the key, or wants one and there is none. */
 export const access = signal<'unknown' | 'granted' | 'refused'>('unknown');
 
-takeKeyFromAddress();
+/**
+ * A key that a link brought while this browser has another one. Anybody can make such a link, and with its key the page would show
+ * and start the runs of somebody else. So the user decides.
+ */
+export const offeredKey = signal<string | undefined>(undefined);
+
+takeOffer();
+
+export const client = signal(createClient(readKey()));
 
 // A link with a key that is opened where the page already is: the browser does not load it again.
 addEventListener('hashchange', () => {
-  if (takeKeyFromAddress()) become(readKey());
+  if (takeOffer()) become(readKey());
 });
 
-export const client = signal(createClient(readKey()));
+/** Whether the page has a key that it did not have. */
+function takeOffer(): boolean {
+  const given = takeKeyFromAddress();
+  const present = readKey();
+  if (given === undefined || given === present) return false;
+  if (present === undefined) keepKeyInTab(given);
+  else offeredKey.value = given;
+  return present === undefined;
+}
+
+export function acceptOffer(): void {
+  const given = offeredKey.value;
+  if (given === undefined) return;
+  offeredKey.value = undefined;
+  keepKeyInTab(given);
+  become(given);
+}
+
+export function declineOffer(): void {
+  offeredKey.value = undefined;
+}
 
 export function signIn(key: string, remember: boolean): void {
   keepKey(key, remember);

@@ -2,7 +2,8 @@
 import { useEffect } from 'preact/hooks';
 import { UI_ROOT } from '../api/place.ts';
 import { useResource } from '../api/resource.ts';
-import { access } from '../api/session.ts';
+import { access, offeredKey } from '../api/session.ts';
+import { KeyOffer } from '../shell/key-offer.tsx';
 import { SignIn } from '../shell/sign-in.tsx';
 import { ApprovalCard } from '../ui/approval/approval-card.tsx';
 import { Loading } from '../ui/loading.tsx';
@@ -12,6 +13,7 @@ import { findQuestion } from './find-question.ts';
 const LOOK_EVERY_MS = 3_000;
 
 export function Approve() {
+  if (offeredKey.value !== undefined) return <KeyOffer />;
   if (access.value === 'refused') return <SignIn />;
   const [, runId = '', requestId = ''] = location.pathname
     .slice(UI_ROOT.pathname.length)

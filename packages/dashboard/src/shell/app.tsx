@@ -1,11 +1,12 @@
 /** The frame around every page: the sections, how fresh the page is, and the sign-in where it is needed. */
 import { waitingCount } from '../api/live/live.ts';
-import { access } from '../api/session.ts';
+import { access, offeredKey } from '../api/session.ts';
 import { overlay, show } from '../navigation/overlays.ts';
 import { followLinks, place } from '../navigation/router.ts';
 import { Boundary } from '../ui/boundary.tsx';
 import { ConnectionIndicator } from './connection.tsx';
 import { Help } from './help.tsx';
+import { KeyOffer } from './key-offer.tsx';
 import { NewRun } from './new-run.tsx';
 import { pageOf, SECTIONS } from './pages.tsx';
 import { Palette } from './palette.tsx';
@@ -33,6 +34,7 @@ function Mark() {
 }
 
 export function App() {
+  if (offeredKey.value !== undefined) return <KeyOffer />;
   if (access.value === 'refused') return <SignIn />;
   const current = place.value.path[0] ?? '';
   return (
