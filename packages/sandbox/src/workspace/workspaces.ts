@@ -38,6 +38,10 @@ import { removeTree } from './remove-tree.ts';
 import { trajectoryOf, WORKSPACE_NAME } from './workspace-names.ts';
 
 const ROOT = 'root-';
+/** Where what belongs to workspaces but is not inside them is, below the directory of all workspaces. */
+export const STATES = ['.sandbox', 'slots'] as const;
+/** Its /tmp, there. */
+export const TMP = 'tmp';
 
 export interface Workspace {
   readonly name: string;
@@ -54,6 +58,9 @@ export interface Workspace {
   /** It is a directory of the operator: its owner and permissions stay as they are. */
   readonly isMounted?: true;
 }
+
+/** Where commands see the directories of a workspace. */
+export type SeenAs = Pick<Workspace, 'dir' | 'tmpDir'>;
 
 export interface CreatedWorkspace extends Workspace {
   /** Whether it was created now and so is empty. */
@@ -72,7 +79,7 @@ export class Workspaces {
     this.baseDir = baseDir;
     this.#mountable = new Set(mountable);
     this.rootDir = join(baseDir, '.sandbox', ROOT + ownedName());
-    this.#slotsDir = join(baseDir, '.sandbox', 'slots');
+    this.#slotsDir = join(baseDir, ...STATES);
     this.#awayDir = join(baseDir, '.sandbox', 'away');
     this.#trashDir = join(baseDir, '.sandbox', 'trash');
   }
@@ -224,7 +231,7 @@ export class Workspaces {
   /** The path of the workspace with this name, whether or not it exists. */
   at(name: string): Workspace {
     const stateDir = join(this.#slotsDir, name);
-    return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, 'tmp') };
+    return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, TMP) };
   }
 
   async #putInPlace<T>(
@@ -266,6 +273,11 @@ export class Workspaces {
       return undefined;
     }
   }
+}
+
+/** The /tmp of the workspace with this name: the components below the directory of all workspaces. */
+export function tmpWithin(name: string): string[] {
+  return [...STATES, name, TMP];
 }
 
 /** Undefined for everything but a link. */
