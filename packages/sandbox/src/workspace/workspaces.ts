@@ -51,6 +51,8 @@ export interface Workspace {
   readonly tmpDir: string;
   /** For files that an isolation keeps about this workspace; commands cannot see it. */
   readonly stateDir: string;
+  /** For files on their way into it, on its file system; a start deletes what dead processes left there. */
+  readonly stagingDir: string;
   /** The kernel user of its commands while a slot holds it; the server's own if there is none. */
   readonly user?: number | undefined;
   /** Their group, if its number is not that of the user. */
@@ -231,7 +233,8 @@ export class Workspaces {
   /** The path of the workspace with this name, whether or not it exists. */
   at(name: string): Workspace {
     const stateDir = join(this.#slotsDir, name);
-    return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, TMP) };
+    const stagingDir = this.#trashDir;
+    return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, TMP), stagingDir };
   }
 
   async #putInPlace<T>(

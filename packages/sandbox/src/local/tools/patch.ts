@@ -44,7 +44,7 @@ export const patch: Run<'patch'> = async (args, context) => {
         };
       }
       await context.slotLimits.admit(bytesOf(changes));
-      await changeFiles(context.workspace.dir, changes);
+      await changeFiles(context.workspace, changes);
       return { output: summary, error: '', metadata: {} };
     } catch (error) {
       if (!(error instanceof EditError)) throw error;

@@ -1,17 +1,17 @@
 /** `write_file`: puts a whole text file into the workspace, with the directories above it. */
 
 import { pathComponents } from '../../workspace/files/path-components.ts';
+import { replaceFile } from '../../workspace/files/staged-file.ts';
 import { fileTurns } from '../../workspace/files/turns.ts';
-import { replaceFile } from '../../workspace/files/workspace-path.ts';
 import type { Run } from './tool.ts';
 
 export const writeFile: Run<'write_file'> = async ({ path, content }, context) => {
   const components = pathComponents(path, context.isolation.workspaceDir(context.workspace));
-  const { dir } = context.workspace;
+  const { dir, stagingDir } = context.workspace;
   const bytes = Buffer.byteLength(content);
   await fileTurns.take(dir, async () => {
     await context.slotLimits.admit(bytes);
-    await replaceFile(dir, components, content);
+    await replaceFile(dir, components, content, { stagingDir });
   });
   return {
     output: `Wrote ${bytes} bytes to ${components.join('/')}.`,
