@@ -12,17 +12,19 @@
  * state of its shell travels, too. A checkpoint is replaced as a whole or not at all. A note on disk says that a workspace is in a
  * container, so that the next process also knows that the files it finds are older.
  */
+
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { revertedError } from '../errors.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
+import type { SeenAs } from '../workspace/artifacts/workspace-place.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { trajectoryOf } from '../workspace/workspace-names.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
-import { type SeenAs, TMP, tmpWithin, type Workspaces } from '../workspace/workspaces.ts';
+import { TMP, tmpWithin, type Workspaces } from '../workspace/workspaces.ts';
 import { keptWorkspace, type WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory } from './container-directory.ts';
 import { RemoteWorkspace } from './server/remote-workspace.ts';

@@ -12,12 +12,12 @@
  */
 import { lstat } from 'node:fs/promises';
 import { Digests } from '../workspace/artifacts/digests.ts';
-import { atPlace } from '../workspace/artifacts/workspace-place.ts';
+import { atPlace, type SeenAs } from '../workspace/artifacts/workspace-place.ts';
 import { ignoreMissing } from '../workspace/files/workspace-path.ts';
 import type { Owner } from '../workspace/give-tree-to.ts';
 import { trajectoryOf } from '../workspace/workspace-names.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
-import { type SeenAs, tmpWithin, type Workspaces } from '../workspace/workspaces.ts';
+import { tmpWithin, type Workspaces } from '../workspace/workspaces.ts';
 import { keptWorkspace, type WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory } from './container-directory.ts';
 import type { PlacedWorkspace, WorkspaceHolder, WorkspacePlaces } from './workspace-places.ts';

@@ -1,9 +1,11 @@
 /** A container backend between `start` and `stop`: everything that exists only then. */
+
 import { posix } from 'node:path';
 import type { BackendStats, ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
 import { SlotPool } from '../pool/slot-pool.ts';
+import type { SeenAs } from '../workspace/artifacts/workspace-place.ts';
 import { WORKSPACE_DIR } from '../workspace/workspace-dir.ts';
-import { type SeenAs, tmpWithin, Workspaces } from '../workspace/workspaces.ts';
+import { tmpWithin, Workspaces } from '../workspace/workspaces.ts';
 import { Staging } from '../workspace/writing/staging.ts';
 import { chooseNesting, type NestingChoice } from './choose-nesting.ts';
 import { ContainerCalls } from './container-calls.ts';

@@ -3,8 +3,9 @@
  * directory on this machine, where every backend finds it. host-places.ts and container-places.ts are the two ways to
  * give it to a container.
  */
+
+import type { SeenAs } from '../workspace/artifacts/workspace-place.ts';
 import type { WorkspaceView } from '../workspace/workspace-view.ts';
-import type { SeenAs } from '../workspace/workspaces.ts';
 import type { WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
 import type { SandboxClient } from './server/sandbox-client.ts';

@@ -61,9 +61,6 @@ export interface Workspace {
   readonly isMounted?: true;
 }
 
-/** Where commands see the directories of a workspace. */
-export type SeenAs = Pick<Workspace, 'dir' | 'tmpDir'>;
-
 export interface CreatedWorkspace extends Workspace {
   /** Whether it was created now and so is empty. */
   readonly isNew: boolean;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
+import { outputFile } from '../../workspace/files/whole-outputs.ts';
 import { createFile } from '../../workspace/files/workspace-path.ts';
-import { outputFile } from '../../workspace/whole-outputs.ts';
 import type { Spool } from '../process/output-capture.ts';
 import type { ToolContext } from './tool.ts';
 

@@ -1,6 +1,6 @@
-/** Where the tools that read may look: in the workspace, and among whole outputs (workspace/whole-outputs.ts). */
+/** Where the tools that read may look: in the workspace, and among whole outputs (workspace/files/whole-outputs.ts). */
 import { pathComponents } from '../../workspace/files/path-components.ts';
-import { explainMissing, outputComponents } from '../../workspace/whole-outputs.ts';
+import { explainMissing, outputComponents } from '../../workspace/files/whole-outputs.ts';
 import type { ToolContext } from './tool.ts';
 
 export interface ReadablePath {

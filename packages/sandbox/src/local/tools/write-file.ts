@@ -1,8 +1,8 @@
 /** `write_file`: puts a whole text file into the workspace, with the directories above it. */
 
 import { pathComponents } from '../../workspace/files/path-components.ts';
-import { replaceFile } from '../../workspace/files/staged-file.ts';
 import { fileTurns } from '../../workspace/files/turns.ts';
+import { replaceFile } from '../../workspace/writing/staged-file.ts';
 import type { Run } from './tool.ts';
 
 export const writeFile: Run<'write_file'> = async ({ path, content }, context) => {

@@ -14,9 +14,8 @@ import type {
 } from '../../artifacts.ts';
 import { requireCount } from '../../check-numbers.ts';
 import { InvalidPathError } from '../files/path-components.ts';
+import { explainMissing, outputComponents } from '../files/whole-outputs.ts';
 import { assertRegular, openDirectory, openReference, openReferenced } from '../files/workspace-path.ts';
-import { explainMissing, outputComponents } from '../whole-outputs.ts';
-import type { SeenAs } from '../workspaces.ts';
 import { archiveTree } from './archive.ts';
 import { treeEntries } from './archive-entries.ts';
 import type { Digests } from './digests.ts';
@@ -24,7 +23,7 @@ import { nameFailures } from './failures.ts';
 import { listTree, toArtifact } from './list.ts';
 import { LocalArtifactFile } from './local-artifact-file.ts';
 import { requestedPath } from './requested-path.ts';
-import { atPlace, type WorkspacePlace } from './workspace-place.ts';
+import { atPlace, type SeenAs, type WorkspacePlace } from './workspace-place.ts';
 
 const DEFAULT_MAX_ENTRIES = 10_000;
 

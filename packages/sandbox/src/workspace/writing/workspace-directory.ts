@@ -9,7 +9,6 @@ import { hashFile } from '../artifacts/digests.ts';
 import { nameFailures } from '../artifacts/failures.ts';
 import { requestedPath } from '../artifacts/requested-path.ts';
 import { InvalidPathError } from '../files/path-components.ts';
-import { dress, moveIn } from '../files/staged-file.ts';
 import { fileTurns } from '../files/turns.ts';
 import {
   assertRegular,
@@ -25,6 +24,7 @@ import { giveTreeTo } from '../give-tree-to.ts';
 import { removeReachableTree } from '../remove-tree.ts';
 import type { Workspaces } from '../workspaces.ts';
 import { mergeInto } from './merge-tree.ts';
+import { dress, moveIn } from './staged-file.ts';
 import type { StagedFile, StagedTree } from './staging.ts';
 
 /** A workspace that stays where it is for the time of a call. */

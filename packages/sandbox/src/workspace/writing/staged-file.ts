@@ -6,7 +6,6 @@
 import { createReadStream } from 'node:fs';
 import { chmod, chown, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ownedName } from '../owned-names.ts';
 import {
   assertRegular,
   createInside,
@@ -17,8 +16,9 @@ import {
   openDirectory,
   splitName,
   temporaryIn,
-} from './workspace-path.ts';
-import { writeAll } from './write-all.ts';
+} from '../files/workspace-path.ts';
+import { writeAll } from '../files/write-all.ts';
+import { ownedName } from '../owned-names.ts';
 
 /**
  * Replaces a regular file, or creates it, in one step. The rename replaces whatever has the name at that moment, even a link, and

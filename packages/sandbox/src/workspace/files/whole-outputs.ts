@@ -8,7 +8,7 @@
  * and may put anything there, so files in it are opened like those of a workspace: by directory handle, following no link.
  */
 import { posix } from 'node:path';
-import { pathComponents, WorkspacePathError } from './files/path-components.ts';
+import { pathComponents, WorkspacePathError } from './path-components.ts';
 
 const DIRECTORY = 'talaria-output';
 

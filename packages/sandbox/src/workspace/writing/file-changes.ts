@@ -9,9 +9,7 @@
  */
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, rename, unlink } from 'node:fs/promises';
-import type { Workspace } from '../workspaces.ts';
-import { WorkspacePathError } from './path-components.ts';
-import { dress, moveIn, replaceFile, stageFile } from './staged-file.ts';
+import { WorkspacePathError } from '../files/path-components.ts';
 import {
   describeErrors,
   ignoreMissing,
@@ -19,7 +17,9 @@ import {
   openDirectory,
   splitName,
   withFile,
-} from './workspace-path.ts';
+} from '../files/workspace-path.ts';
+import type { Workspace } from '../workspaces.ts';
+import { dress, moveIn, replaceFile, stageFile } from './staged-file.ts';
 
 /** A file as it was read. */
 export interface SeenFile {
