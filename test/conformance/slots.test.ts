@@ -243,6 +243,25 @@ describe('files of a slot', () => {
     expect(few.body).toMatchObject({ data: [{ path: 'bytes' }], truncated: true });
   });
 
+  it('are not the whole outputs of its commands, which can be read at the paths of their results', async () => {
+    slot = await acquire(ada());
+    const [printed] = await execute(ada(), [bash(slot, 'seq 1 20000')]);
+    const { full_output_path: path = '', total_bytes: size } = printed!.metadata;
+    expect((await ada().get<{ data: object[] }>(url('', { recursive: '1' }))).body.data).toEqual([]);
+    const whole = await ada().get<string>(url('/content', { path }));
+    expect(whole.body).toHaveLength(size!);
+    expect(whole.body.endsWith('\n19999\n20000\n')).toBe(true);
+    const part = await ada().get(url('/content', { path, max_bytes: '4' }));
+    expect(part.body).toMatchObject({ path, content: '1\n2\n', size, truncated: true });
+    const wrong = { status: 400, code: 'invalid_path' };
+    expectError(await ada().get(url('/content', { path: `${path}/../../x` })), wrong);
+    expectError(await ada().get(url('', { path })), wrong);
+    expectError(await ada().get(url('/archive', { path })), wrong);
+    const other = await acquire(ada());
+    expect((await ada().get(`/v1/slots/${other.id}/artifacts/content?path=${path}`)).status).toBe(404);
+    expectError(await bob().get(url('/content', { path })), { status: 404, code: 'slot_not_found' });
+  });
+
   it('come as JSON if the request names an encoding, a limit or a digest', async () => {
     await makeFiles();
     const json = async (path: string, query: Record<string, string>) => {

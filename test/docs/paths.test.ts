@@ -20,7 +20,7 @@ const documents = globSync(
 const ROOTS = ['', 'packages', 'packages/server/src'];
 
 /** Files of users and of runs, and a name that many folders have. */
-const EXCEPTIONS = new Set(['config.json', 'talaria.json', 'workspaces/', '.talaria/output/', 'testing/']);
+const EXCEPTIONS = new Set(['config.json', 'talaria.json', 'workspaces/', 'testing/']);
 
 /** A document may name a file without its folder. */
 const FILE_NAMES = new Set(

@@ -77,7 +77,7 @@ function artifacts(server: RunningServer, runId: string, path = '', init: Reques
 
 async function listed(server: RunningServer, runId: string): Promise<string[]> {
   const { data } = (await (await artifacts(server, runId)).json()) as { data: { path: string }[] };
-  return data.map(({ path }) => path).filter((path) => path !== '.talaria');
+  return data.map(({ path }) => path);
 }
 
 const workspaceOf = (server: RunningServer, runId: string) =>

@@ -41,7 +41,7 @@ function artifacts(runId: string, path = '', init: RequestInit = {}): Promise<Re
 
 async function listed(runId: string): Promise<string[]> {
   const list = (await (await artifacts(runId)).json()) as ArtifactList;
-  return list.data.map(({ path }) => path).filter((path) => path !== '.talaria');
+  return list.data.map(({ path }) => path);
 }
 
 const text = async (runId: string, path: string) =>

@@ -18,7 +18,7 @@ import { endsAs, ofKind, terminal, waitForApproval } from './server-with-model.t
 
 /** Everything that a command can see of the files in the workspace, except their owner. */
 const DESCRIBE =
-  "find . -mindepth 1 ! -path './.talaria*' -printf '%P %y %l %m %TY-%Tj %TH:%TM:%.6TS\\n' | sort; cat $(find . -type f ! -path './.talaria*' | sort)";
+  "find . -mindepth 1 -printf '%P %y %l %m %TY-%Tj %TH:%TM:%.6TS\\n' | sort; cat $(find . -type f | sort)";
 
 let postgres: SharedPostgres;
 let model: ModelServer;

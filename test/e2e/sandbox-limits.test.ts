@@ -36,7 +36,7 @@ describe('a run that tries to use everything', () => {
       world,
       { tools: [terminal('head -c 100M /dev/zero > large')] },
       { tools: [terminal('yes | head -c 1G')] },
-      { tools: [terminal('rm -r .talaria')] },
+      { tools: [terminal('rm -r /tmp/talaria-output')] },
       { tools: [terminal('for i in $(seq 1000); do head -c 8M /dev/zero > part$i; done')] },
       { tools: [terminal('echo x > more')] },
       { tools: [terminal('rm part*')] },

@@ -1,7 +1,8 @@
 /**
  * Reading files out of a workspace, from outside the sandbox, while commands may be changing it.
  *
- * - A path is relative to the workspace, or absolute as commands see it. A path outside the workspace, through a
+ * - A path is relative to the workspace, or absolute as commands see it. A single file may also be a whole output, at the path
+ *   that a result named. Any other path outside the workspace, through a
  *   symbolic link, or to something that is neither file nor directory is `invalid_path`. A missing one is
  *   `artifact_not_found`.
  * - No link is ever followed and no device, FIFO or socket is ever opened, whatever is swapped in during the call.

@@ -11,6 +11,8 @@
  *   that no process of it is alive either.
  * - Nothing of the server reaches a command: it has a clean environment and, with isolation, sees only its own
  *   workspace.
+ * - A whole output that a result names is a file beside the workspace, of the same lifetime. The tools that read, commands and
+ *   `readArtifact` reach it at its path; no listing, archive, capture or snapshot has it, and no other slot reaches it.
  * - The holder of a slot can read files of its workspace (`readArtifact` and similar, limited in size and time). They fail with
  *   a `SandboxError`. Everything else that concerns files goes by trajectory, without a slot: `workspaces`, whose contract is
  *   trajectory-workspaces.ts.
@@ -81,7 +83,7 @@ export interface ProcessDescription {
   started_at: string;
   duration_s: number;
   output_bytes: number;
-  /** The file in the workspace with its whole output, if it could be stored. */
+  /** The file with its whole output, as commands see it, if it could be stored. */
   log_path?: string;
 }
 
@@ -94,7 +96,7 @@ export interface ExecutionMetadata {
   truncated: boolean;
   /** Size of the whole output in bytes, even if `output` holds only its head and tail. */
   total_bytes?: number;
-  /** The file in the workspace with the whole output, if the output was truncated. */
+  /** The file with the whole output, as commands see it, if the output was truncated and could be stored. */
   full_output_path?: string;
   failure?: FailureReason;
   /**

@@ -33,7 +33,7 @@ const PARTS_OF_CONTAINERS: Record<ProcessDriverOptions['workspacesOn'], readonly
     'artifacts',
     'lifecycle',
   ],
-  host: ['environment', 'files', 'paths', 'snapshots', 'writing', 'captures', 'slots', 'lifecycle'],
+  host: ['environment', 'output', 'files', 'paths', 'snapshots', 'writing', 'captures', 'slots', 'lifecycle'],
 };
 
 /**

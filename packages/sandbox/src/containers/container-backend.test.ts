@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -356,11 +356,21 @@ describe('without namespaces inside', () => {
       const { backend, bash } = fixture;
       expect(backend.stats().isolation).toMatchObject({ kind: 'container' });
       const slot = await backend.acquire('run');
-      await bash(slot, 'echo kept > note');
+      await bash(slot, 'echo kept > note; echo kept > "$TMPDIR/note"');
+      const path = (await bash(slot, 'seq 1 20000')).metadata.full_output_path as string;
+      // These containers are processes of this machine, so each sees its workspaces at another path.
+      const [below = ''] = /\/\.sandbox\/slots\/.*/.exec(path)!;
+      const wholeIn = async (held: Slot) =>
+        (await backend.readArtifact(held, dirname(held.workspaceDir) + below)).size;
+      expect(await wholeIn(slot)).toBe(108_894);
       await backend.release(slot);
+      const reader = await backend.workspaces.open('run');
+      await using file = await reader!.open(`/workspaces${below}`);
+      expect(file.size).toBe(108_894);
       const again = await backend.acquire('run');
       expect(again.containerId).not.toBe(slot.containerId);
-      expect((await bash(again, 'cat note')).output).toBe('kept\n');
+      expect((await bash(again, 'cat note "$TMPDIR/note"')).output).toBe('kept\nkept\n');
+      expect(await wholeIn(again)).toBe(108_894);
     });
   }
 

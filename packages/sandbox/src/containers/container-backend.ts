@@ -117,11 +117,12 @@ export class ContainerBackend extends SlotArtifacts implements ToolBackend {
   }
 
   protected override readerOf(slot: Slot): WorkspaceReader {
-    const { pool, places } = this.#started();
-    const held = pool.containerOf(slot)?.slots.get(slot.slotId);
+    const running = this.#started();
+    const held = running.pool.containerOf(slot)?.slots.get(slot.slotId);
     if (!held)
       throw new SandboxError('slot_gone', `The slot ${slot.slotId} was released, or its container died.`);
-    return places.held(held.workspace, slot.workspaceDir).reader;
+    const seenAs = running.seenAs(held.workspace.name, slot.workspaceDir);
+    return running.places.held(held.workspace, seenAs).reader;
   }
 
   get #notStarted(): string {

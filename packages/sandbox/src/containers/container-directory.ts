@@ -8,20 +8,17 @@
  */
 import { renameSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { WorkspacePathError } from '../workspace/files/path-components.ts';
 import { ignoreMissing, inside, openDirectory, openReference } from '../workspace/files/workspace-path.ts';
 import { giveTreeTo, type Owner } from '../workspace/give-tree-to.ts';
 import { removeTree } from '../workspace/remove-tree.ts';
-import type { Workspace } from '../workspace/workspaces.ts';
-
-/** The directory in which the server inside keeps files that belong to a workspace but are not inside it. */
-const STATES = ['.sandbox', 'slots'];
+import { STATES, type Workspace } from '../workspace/workspaces.ts';
 
 export interface SlotNote {
   /** For a workspace without a trajectory: it is deleted with its slot. */
   nobodys: boolean;
-  /** Only the server inside could write to what belongs to the workspace but is not inside it. */
+  /** Only the server inside could write to what belongs to the workspace but is not inside it, apart from its /tmp. */
   trustedState: boolean;
 }
 
@@ -83,12 +80,15 @@ export class ContainerDirectory {
   }
 
   async takeOut(
-    { name, dir, stateDir }: Workspace,
+    { name, dir, stateDir, tmpDir }: Workspace,
     { trustedState }: SlotNote,
     moved: () => void,
   ): Promise<void> {
     await move(name, [this.workspacesDir], [dirname(dir)], moved);
-    if (trustedState) await move(name, [this.workspacesDir, ...STATES], [dirname(stateDir)]);
+    if (trustedState) return move(name, [this.workspacesDir, ...STATES], [dirname(stateDir)]);
+    // Commands write to /tmp as they write to the workspace, so it is not trusted in any case.
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await move(basename(tmpDir), [this.workspacesDir, ...STATES, name], [stateDir]);
   }
 
   /** A note that a crash left unfinished belongs to a workspace that was not put in yet. */

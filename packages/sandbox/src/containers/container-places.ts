@@ -8,18 +8,23 @@
  *   reverted ─restored from a snapshot→ kept
  *   in a container ─reset, or nobody's→ deleted
  *
- * The content of a snapshot travels. If only the server inside could write to them, the /tmp of the workspace and the state
- * of its shell travel, too. A checkpoint is replaced as a whole or not at all. A note on disk says that a workspace is in a
+ * The content of a snapshot travels, and so does the /tmp of the workspace. If only the server inside could write to it, the
+ * state of its shell travels, too. A checkpoint is replaced as a whole or not at all. A note on disk says that a workspace is in a
  * container, so that the next process also knows that the files it finds are older.
  */
+
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { revertedError } from '../errors.ts';
 import { Digests } from '../workspace/artifacts/digests.ts';
+import type { SeenAs } from '../workspace/artifacts/workspace-place.ts';
+import { removeTree } from '../workspace/remove-tree.ts';
 import { restoreTree } from '../workspace/snapshots/restore-tree.ts';
 import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { trajectoryOf } from '../workspace/workspace-names.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
-import type { Workspaces } from '../workspace/workspaces.ts';
+import { TMP, tmpWithin, type Workspaces } from '../workspace/workspaces.ts';
 import { keptWorkspace, type WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory } from './container-directory.ts';
 import { RemoteWorkspace } from './server/remote-workspace.ts';
@@ -42,18 +47,24 @@ export class ContainerPlaces implements WorkspacePlaces {
     this.#maxBytes = maxBytes;
   }
 
-  async find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined> {
+  async find(name: string, seenAs: SeenAs): Promise<WorkspaceView | undefined> {
     const exists = this.#inside.has(name) || (await this.#kept.find(name));
-    return exists ? this.held({ name }, workspaceDir) : undefined;
+    return exists ? this.held({ name }, seenAs) : undefined;
   }
 
   async isReverted(name: string): Promise<boolean> {
     return !this.#isInside(name) && (await this.#kept.isAway(name));
   }
 
-  held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
+  held({ name }: Pick<PlacedWorkspace, 'name'>, seenAs: SeenAs): WorkspaceView {
     const { dir } = this.#kept.at(name);
-    const kept = viewDirectory({ place: () => dir, key: dir, workspaceDir, digests: this.#digests });
+    const kept = viewDirectory({
+      place: () => dir,
+      tmp: { base: () => this.#kept.baseDir, within: tmpWithin(name) },
+      key: dir,
+      seenAs,
+      digests: this.#digests,
+    });
     const current = (): WorkspaceView => {
       const inside = this.#inside.get(name);
       return inside && this.#isInside(name) ? inside.workspace : kept;
@@ -94,8 +105,8 @@ export class ContainerPlaces implements WorkspacePlaces {
     };
   }
 
-  kept(name: string, workspaceDir: string): WritableWorkspace {
-    return keptWorkspace(this.#kept, name, workspaceDir);
+  kept(name: string, { dir }: SeenAs): WritableWorkspace {
+    return keptWorkspace(this.#kept, name, dir);
   }
 
   async trajectories(): Promise<string[]> {
@@ -142,10 +153,14 @@ export class ContainerPlaces implements WorkspacePlaces {
     const inside = this.#inside.get(name);
     const packed = await inside?.workspace.pack('workspace');
     if (!inside || !packed || note.nobodys) return;
-    const unpack = (bytes: Readable) => (dir: string) => restoreTree(dir, bytes, undefined, this.#maxBytes);
-    await this.#kept.replace(name, unpack(packed));
-    const state = note.trustedState ? await inside.workspace.pack('state') : undefined;
-    if (state) await this.#kept.replaceState(name, unpack(state));
+    const unpack = (dir: string, bytes: Readable) => restoreTree(dir, bytes, undefined, this.#maxBytes);
+    await this.#kept.replace(name, (dir) => unpack(dir, packed));
+    const state = await inside.workspace.pack('state');
+    if (!state) return;
+    await this.#kept.replaceState(name, async (dir) => {
+      await unpack(dir, state);
+      if (!note.trustedState) await keepOnlyTmp(dir);
+    });
   }
 
   async takeOutAll({ path }: ContainerDirectory): Promise<void> {
@@ -165,4 +180,11 @@ export class ContainerPlaces implements WorkspacePlaces {
     const inside = this.#inside.get(name);
     return inside !== undefined && !inside.container.client.lost.aborted;
   }
+}
+
+/** Commands write to /tmp as they write to the workspace; the rest of this directory is only for the server. */
+async function keepOnlyTmp(stateDir: string): Promise<void> {
+  const entries = await readdir(stateDir, { withFileTypes: true });
+  const others = entries.filter((entry) => entry.name !== TMP || !entry.isDirectory());
+  await removeTree(...others.map(({ name }) => join(stateDir, name)));
 }

@@ -26,7 +26,7 @@ export class ContainerWorkspaces extends WorkspaceAccess implements TrajectoryWo
   ): Promise<WorkspaceWriter | undefined> {
     const name = workspaceName(trajectoryId);
     const { pool, places, staging } = this.#started();
-    const find = async () => this.#started().places.find(name, '');
+    const find = async () => this.#started().places.find(name, this.#started().seenAs(name));
     if (!(await find())) {
       if (!create) return undefined;
       await pool.inPlace(trajectoryId, async () => {
@@ -38,7 +38,7 @@ export class ContainerWorkspaces extends WorkspaceAccess implements TrajectoryWo
       this.#started().pool.inPlace(trajectoryId, async (container) => {
         if (container) return work(new RemoteWorkspace(container.client, trajectoryId));
         if (await places.isReverted(name)) throw revertedError(trajectoryId);
-        return work(places.kept(name, this.#started().workspaceDirOf(name)));
+        return work(places.kept(name, this.#started().seenAs(name)));
       }),
     );
   }
@@ -70,6 +70,6 @@ export class ContainerWorkspaces extends WorkspaceAccess implements TrajectoryWo
   protected override async viewOf(trajectoryId: string): Promise<WorkspaceView | undefined> {
     const running = this.#started();
     const name = workspaceName(trajectoryId);
-    return await running.places.find(name, running.workspaceDirOf(name));
+    return await running.places.find(name, running.seenAs(name));
   }
 }

@@ -42,7 +42,8 @@ async function newWorkspace(name: string, content: string): Promise<void> {
   await writeFile(join(tmpDir, 'file'), content);
 }
 
-const exists = async (name: string) => (await places.find(name, '/workspace')) !== undefined;
+const exists = async (name: string) =>
+  (await places.find(name, { dir: '/workspace', tmpDir: '/tmp' })) !== undefined;
 const read = (name: string) => readFile(join(places.dirOf(name), 'file'), 'utf8');
 
 test('a workspace and its temporary files are in one place at a time', async () => {
@@ -135,13 +136,14 @@ test('links and forgeries in the directory of a container lead nowhere', async (
   await rm(outside, { recursive: true });
 });
 
-test('shell state that the container could have written itself is left behind', async () => {
+test('shell state that the container could have written itself is left behind, and its /tmp is not', async () => {
   await newWorkspace('t-a', 'mine');
   await places.putIn(
     { name: 't-a', note: { nobodys: false, trustedState: false } },
     { directory: container },
   );
+  await writeFile(join(container.workspacesDir, '.sandbox/slots/t-a/shell-state'), 'forged');
   await places.takeOutAll(container);
   expect(await read('t-a')).toBe('mine');
-  expect(existsSync(workspaces.at('t-a').stateDir)).toBe(false);
+  expect(await readdir(workspaces.at('t-a').stateDir, { recursive: true })).toEqual(['tmp', 'tmp/file']);
 });

@@ -12,12 +12,12 @@
  */
 import { lstat } from 'node:fs/promises';
 import { Digests } from '../workspace/artifacts/digests.ts';
-import { atPlace } from '../workspace/artifacts/workspace-place.ts';
+import { atPlace, type SeenAs } from '../workspace/artifacts/workspace-place.ts';
 import { ignoreMissing } from '../workspace/files/workspace-path.ts';
 import type { Owner } from '../workspace/give-tree-to.ts';
 import { trajectoryOf } from '../workspace/workspace-names.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
-import type { Workspaces } from '../workspace/workspaces.ts';
+import { tmpWithin, type Workspaces } from '../workspace/workspaces.ts';
 import { keptWorkspace, type WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory } from './container-directory.ts';
 import type { PlacedWorkspace, WorkspaceHolder, WorkspacePlaces } from './workspace-places.ts';
@@ -41,10 +41,10 @@ export class HostPlaces implements WorkspacePlaces {
     return this.#containers.get(name)?.workspacePath(name) ?? this.#workspaces.at(name).dir;
   }
 
-  async find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined> {
+  async find(name: string, seenAs: SeenAs): Promise<WorkspaceView | undefined> {
     const place = () => this.dirOf(name);
     const stats = await atPlace(place, (dir) => ignoreMissing(lstat(dir)));
-    return stats?.isDirectory() ? this.held({ name }, workspaceDir) : undefined;
+    return stats?.isDirectory() ? this.held({ name }, seenAs) : undefined;
   }
 
   /** The workspace never leaves this machine. */
@@ -52,13 +52,21 @@ export class HostPlaces implements WorkspacePlaces {
     return false;
   }
 
-  held({ name }: Pick<PlacedWorkspace, 'name'>, workspaceDir: string): WorkspaceView {
-    const key = this.#workspaces.at(name).dir;
-    return viewDirectory({ place: () => this.dirOf(name), key, workspaceDir, digests: this.#digests });
+  held({ name }: Pick<PlacedWorkspace, 'name'>, seenAs: SeenAs): WorkspaceView {
+    return viewDirectory({
+      place: () => this.dirOf(name),
+      tmp: {
+        base: () => this.#containers.get(name)?.workspacesDir ?? this.#workspaces.baseDir,
+        within: tmpWithin(name),
+      },
+      key: this.#workspaces.at(name).dir,
+      seenAs,
+      digests: this.#digests,
+    });
   }
 
-  kept(name: string, workspaceDir: string): WritableWorkspace {
-    return keptWorkspace(this.#workspaces, name, workspaceDir);
+  kept(name: string, { dir }: SeenAs): WritableWorkspace {
+    return keptWorkspace(this.#workspaces, name, dir);
   }
 
   async trajectories(): Promise<string[]> {

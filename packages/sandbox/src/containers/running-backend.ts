@@ -1,8 +1,11 @@
 /** A container backend between `start` and `stop`: everything that exists only then. */
+
+import { posix } from 'node:path';
 import type { BackendStats, ExecuteOptions, ExecutionRequest, ExecutionResult } from '../backend.ts';
 import { SlotPool } from '../pool/slot-pool.ts';
+import type { SeenAs } from '../workspace/artifacts/workspace-place.ts';
 import { WORKSPACE_DIR } from '../workspace/workspace-dir.ts';
-import { Workspaces } from '../workspace/workspaces.ts';
+import { tmpWithin, Workspaces } from '../workspace/workspaces.ts';
 import { Staging } from '../workspace/writing/staging.ts';
 import { chooseNesting, type NestingChoice } from './choose-nesting.ts';
 import { ContainerCalls } from './container-calls.ts';
@@ -130,10 +133,12 @@ export class RunningBackend {
     return { backend: driver.name, isolation, limits, slots, containers, trouble };
   }
 
-  /** The workspace as commands in a slot see it. */
-  workspaceDirOf(name: string): string {
+  /** Where commands in a slot see the workspace; `dir` is where, if a slot has it. */
+  seenAs(name: string, dir?: string): SeenAs {
     const { nested, driver } = this.#parts;
-    return nested ? WORKSPACE_DIR : `${driver.workspacesDir}/${name}`;
+    if (nested) return { dir: WORKSPACE_DIR, tmpDir: '/tmp' };
+    const workspacesDir = dir === undefined ? driver.workspacesDir : posix.dirname(dir);
+    return { dir: posix.join(workspacesDir, name), tmpDir: posix.join(workspacesDir, ...tmpWithin(name)) };
   }
 }
 

@@ -3,6 +3,8 @@
  * directory on this machine, where every backend finds it. host-places.ts and container-places.ts are the two ways to
  * give it to a container.
  */
+
+import type { SeenAs } from '../workspace/artifacts/workspace-place.ts';
 import type { WorkspaceView } from '../workspace/workspace-view.ts';
 import type { WritableWorkspace } from '../workspace/writing/workspace-directory.ts';
 import type { ContainerDirectory, SlotNote } from './container-directory.ts';
@@ -23,14 +25,14 @@ export interface WorkspaceHolder {
 }
 
 export interface WorkspacePlaces {
-  /** The workspace wherever it is, as commands see it at `workspaceDir`; undefined if there is none. */
-  find(name: string, workspaceDir: string): Promise<WorkspaceView | undefined>;
+  /** The workspace wherever it is, as commands see it at `seenAs`; undefined if there is none. */
+  find(name: string, seenAs: SeenAs): Promise<WorkspaceView | undefined>;
   /** Whether a container was lost with what the last calls changed, so that the files here are older. */
   isReverted(name: string): Promise<boolean>;
   /** The view of a workspace that is in a slot. */
-  held(workspace: PlacedWorkspace, workspaceDir: string): WorkspaceView;
+  held(workspace: PlacedWorkspace, seenAs: SeenAs): WorkspaceView;
   /** Write access to a kept workspace; the caller makes sure that it stays kept meanwhile. */
-  kept(name: string, workspaceDir: string): WritableWorkspace;
+  kept(name: string, seenAs: SeenAs): WritableWorkspace;
   /** The trajectories with a workspace, kept or in a container; without those whose id is not in the name of the workspace. */
   trajectories(): Promise<string[]>;
   /** Call before the server inside opens its slot. If there is no workspace yet, that server creates it. */

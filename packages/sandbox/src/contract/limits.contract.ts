@@ -222,7 +222,7 @@ export function describeLimitsContract(name: string, setUp: () => Promise<Backen
         const id = started.metadata.process?.id as string;
         const end = await call('process', { action: 'wait', id });
         expect(end.metadata.process).not.toHaveProperty('log_path');
-        expect((await bash('find . -name "*.log" | wc -l')).output).toBe('0\n');
+        expect((await bash('find . "$TMPDIR" -name "*.log" | wc -l')).output).toBe('0\n');
       }
 
       test('a command that fills the disk and ends before a measurement also fails with `disk_full`', async (context) => {

@@ -8,8 +8,8 @@ import type { ExecutionResult, Slot } from '../backend.ts';
 import { type ContractTools, FIFOS_STAY_INSIDE } from '../testing/contract-tools.ts';
 
 /** Everything about the files that a command can see, except their owners and the permissions of links. */
-const DESCRIBE = `find . -mindepth 1 ! -path './.talaria*' \\( -type l -printf '%P %y %l\\n' -o -printf '%P %y %m %TY%Tj%TH%TM%.6TS\\n' \\) | sort;
-find . -type f ! -path './.talaria*' -exec cksum {} + | sort`;
+const DESCRIBE = `find . -mindepth 1 \\( -type l -printf '%P %y %l\\n' -o -printf '%P %y %m %TY%Tj%TH%TM%.6TS\\n' \\) | sort;
+find . -type f -exec cksum {} + | sort`;
 
 export function describeSnapshots({
   bash,

@@ -81,7 +81,7 @@ export function describeWriting({
       await expect(write('no/such/file', 'two', { ifMatch: [sha256('')] })).rejects.toMatchObject(failed);
       await expect(write('file', 'two', { ifNoneMatch: [sha256('one')] })).rejects.toMatchObject(failed);
       await expect(remove('file', { ifMatch: [sha256('other')] })).rejects.toMatchObject(failed);
-      expect(await run('ls -A | grep -v .talaria; cat file')).toBe('file\none');
+      expect(await run('ls -A; cat file')).toBe('file\none');
 
       await write('file', 'two', { ifMatch: [sha256('other'), sha256('one')] });
       await write('file', 'three', { ifMatch: '*' });
@@ -113,7 +113,7 @@ export function describeWriting({
       await expect(remove('missing')).rejects.toMatchObject({ code: 'artifact_not_found' });
       await run('chmod 500 full');
       await remove('full', { recursive: true });
-      expect(await run('ls -A | grep -v .talaria')).toBe('through\n');
+      expect(await run('ls -A')).toBe('through\n');
       expect(existsSync('/etc/passwd')).toBe(true);
     });
 
@@ -150,7 +150,7 @@ export function describeWriting({
       });
       const signal = AbortSignal.abort(new Error('gave up'));
       await expect(write('file', 'new', { signal })).rejects.toThrow('gave up');
-      expect(await run('cat file; ls -A | grep -v .talaria')).toBe('old\nfile\n');
+      expect(await run('cat file; ls -A')).toBe('old\nfile\n');
     });
 
     test('a file is not in the workspace before it is whole', async () => {
@@ -164,7 +164,7 @@ export function describeWriting({
       }
       const writing = (await writer()).write('slow', slow());
       await begun;
-      expect(await run('ls -A | grep -v .talaria; true')).toBe('');
+      expect(await run('ls -A; true')).toBe('');
       release();
       await writing;
       expect((await read('slow')).content).toBe('first half, second half');

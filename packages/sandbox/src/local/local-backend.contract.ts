@@ -27,6 +27,7 @@ const PARTS_OF_ISOLATION: readonly ContractPart[] = [
   'results',
   'environment',
   'ending',
+  'output',
   'timeouts',
   'neighbours',
   'background processes',

@@ -51,7 +51,7 @@ export interface LocalBackendOptions {
   defaultTimeoutS?: number;
   /** How many bytes of a command's output are returned; of a longer output, its head and tail. 50 000 by default. */
   outputLimitBytes?: number;
-  /** How many bytes of a longer output are stored in the workspace. 64 MiB by default. */
+  /** How many bytes of a longer output are stored in a file. 64 MiB by default. */
   spoolLimitBytes?: number;
   /** Whether commands reach the network of the host. Only isolation can keep them from it. */
   allowNetwork?: boolean;

@@ -11,7 +11,7 @@ import { takeSnapshot } from '../workspace/snapshots/take-snapshot.ts';
 import { WorkspaceAccess } from '../workspace/workspace-access.ts';
 import { workspaceName } from '../workspace/workspace-names.ts';
 import { viewDirectory, type WorkspaceView } from '../workspace/workspace-view.ts';
-import type { Workspace, Workspaces } from '../workspace/workspaces.ts';
+import { tmpWithin, type Workspace, type Workspaces } from '../workspace/workspaces.ts';
 import { StagedWriter } from '../workspace/writing/staged-writer.ts';
 import { Staging } from '../workspace/writing/staging.ts';
 import { removeInPlace, WorkspaceDirectory } from '../workspace/writing/workspace-directory.ts';
@@ -119,11 +119,15 @@ export class LocalWorkspaces extends WorkspaceAccess implements TrajectoryWorksp
 
   view(workspace: Workspace): WorkspaceView {
     const { isolation, workspaces } = this.#started();
-    const workspaceDir = isolation.workspaceDir(workspace);
     const { dir, name } = workspace;
-    // Two workspaces may be the same directory.
-    const key = workspaces.at(name).dir;
-    return viewDirectory({ place: () => dir, key, workspaceDir, digests: this.#digests });
+    return viewDirectory({
+      place: () => dir,
+      tmp: { base: () => workspaces.baseDir, within: tmpWithin(name) },
+      // Two workspaces may be the same directory.
+      key: workspaces.at(name).dir,
+      seenAs: { dir: isolation.workspaceDir(workspace), tmpDir: isolation.tmpDir(workspace) },
+      digests: this.#digests,
+    });
   }
 
   protected override async viewOf(trajectoryId: string): Promise<WorkspaceView | undefined> {

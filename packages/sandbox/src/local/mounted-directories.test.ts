@@ -225,6 +225,28 @@ function describeMounts(kind: Isolation['kind']): void {
       expect(await readdir(other)).toEqual([]);
     });
 
+    test('file tools change it, all or nothing, also on another file system', async () => {
+      const other = await mountOnDisk();
+      slot = await backend.acquire(RUN);
+      const call = async (tool: string, args: object) =>
+        (await backend.executeBatch([[slot, tool, { ...args }]]))[0] as ExecutionResult;
+      await call('write_file', { path: 'a.txt', content: 'one\n' });
+      await bash('chmod 750 a.txt; echo two > b.txt');
+      const patch = (...lines: string[]) =>
+        call('patch', { patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });
+      const changed = ['*** Update File: a.txt', '-one', '+changed'];
+      expect(
+        await patch(...changed, '*** Delete File: b.txt', '*** Add File: docs/c.txt', '+three'),
+      ).toMatchObject({ success: true });
+      expect((await readdir(other, { recursive: true })).sort()).toEqual(['a.txt', 'docs', 'docs/c.txt']);
+      expect(await readFile(join(other, 'a.txt'), 'utf8')).toBe('changed\n');
+      const { mode, ...stats } = await lstat(join(other, 'a.txt'));
+      expect(mode & 0o777).toBe(0o750);
+      if (owner) expect(stats).toMatchObject(owner);
+      if (owner) expect(await lstat(join(other, 'docs/c.txt'))).toMatchObject(owner);
+      expect(await readdir(join(base, 'workspaces/.sandbox/trash'))).toEqual([]);
+    });
+
     test('deleting follows no link that takes the place of the directory meanwhile', async () => {
       const [docs, outside] = [join(dir, 'docs'), join(base, 'outside')];
       const names = Array.from({ length: 40 }, (_, i) => `file-${i}`);

@@ -8,8 +8,8 @@ export const searchFiles = defineTool({
   description:
     'Search the workspace. target content (the default): lines that match a regular expression (Perl syntax, ' +
     '(?i) ignores case), as path:line:text. target files: paths that match a glob such as *.py or src/**/*.ts. ' +
-    'Sorted by path. Binary files, links and directories named .git, .talaria and node_modules are left out, ' +
-    'unless path starts in one of these. At most 30 seconds.',
+    'Sorted by path. Binary files, links and directories named .git and node_modules are left out, unless path ' +
+    'starts in one of these. At most 30 seconds.',
   schema: {
     type: 'object',
     properties: {

@@ -3,9 +3,8 @@ import type { Readable } from 'node:stream';
 import type { WorkspaceReader } from '../artifacts.ts';
 import type { CapturedPath, CaptureOptions, ReadFilesOptions, WorkspaceCapture } from '../captures.ts';
 import type { SnapshotOptions } from '../snapshots.ts';
-import type { Digests } from './artifacts/digests.ts';
-import { LocalWorkspaceReader } from './artifacts/local-workspace-reader.ts';
-import { atPlace, type WorkspacePlace } from './artifacts/workspace-place.ts';
+import { LocalWorkspaceReader, type ReadDirectory } from './artifacts/local-workspace-reader.ts';
+import { atPlace } from './artifacts/workspace-place.ts';
 import { fromCapturedPath } from './captures/captured-path.ts';
 import { ignoreMissing } from './files/workspace-path.ts';
 import { takeSnapshot } from './snapshots/take-snapshot.ts';
@@ -19,19 +18,16 @@ export interface WorkspaceView {
   snapshot(options: SnapshotOptions): Promise<Readable | undefined>;
 }
 
-export interface ViewedDirectory {
-  place: WorkspacePlace;
+export interface ViewedDirectory extends ReadDirectory {
   /** Names the workspace, wherever it is. */
   key: string;
-  /** The directory as commands see it. */
-  workspaceDir: string;
-  digests: Digests;
 }
 
 /** A view of a directory on this machine. */
-export function viewDirectory({ place, key, workspaceDir, digests }: ViewedDirectory): WorkspaceView {
+export function viewDirectory({ key, ...read }: ViewedDirectory): WorkspaceView {
+  const { place } = read;
   return {
-    reader: new LocalWorkspaceReader(place, workspaceDir, digests),
+    reader: new LocalWorkspaceReader(read),
     capture: async ({ since, limits = {}, contentBytes = 0, signal }) => {
       const job = { owner: key, since, limits, contentBytes };
       return await ignoreMissing(atPlace(place, (dir) => fileThread.capture({ dir, ...job }, signal)));

@@ -38,6 +38,10 @@ import { removeTree } from './remove-tree.ts';
 import { trajectoryOf, WORKSPACE_NAME } from './workspace-names.ts';
 
 const ROOT = 'root-';
+/** Where what belongs to workspaces but is not inside them is, below the directory of all workspaces. */
+export const STATES = ['.sandbox', 'slots'] as const;
+/** Its /tmp, there. */
+export const TMP = 'tmp';
 
 export interface Workspace {
   readonly name: string;
@@ -47,6 +51,8 @@ export interface Workspace {
   readonly tmpDir: string;
   /** For files that an isolation keeps about this workspace; commands cannot see it. */
   readonly stateDir: string;
+  /** For files on their way into it, on its file system; a start deletes what dead processes left there. */
+  readonly stagingDir: string;
   /** The kernel user of its commands while a slot holds it; the server's own if there is none. */
   readonly user?: number | undefined;
   /** Their group, if its number is not that of the user. */
@@ -72,7 +78,7 @@ export class Workspaces {
     this.baseDir = baseDir;
     this.#mountable = new Set(mountable);
     this.rootDir = join(baseDir, '.sandbox', ROOT + ownedName());
-    this.#slotsDir = join(baseDir, '.sandbox', 'slots');
+    this.#slotsDir = join(baseDir, ...STATES);
     this.#awayDir = join(baseDir, '.sandbox', 'away');
     this.#trashDir = join(baseDir, '.sandbox', 'trash');
   }
@@ -224,7 +230,8 @@ export class Workspaces {
   /** The path of the workspace with this name, whether or not it exists. */
   at(name: string): Workspace {
     const stateDir = join(this.#slotsDir, name);
-    return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, 'tmp') };
+    const stagingDir = this.#trashDir;
+    return { name, dir: join(this.baseDir, name), stateDir, tmpDir: join(stateDir, TMP), stagingDir };
   }
 
   async #putInPlace<T>(
@@ -266,6 +273,11 @@ export class Workspaces {
       return undefined;
     }
   }
+}
+
+/** The /tmp of the workspace with this name: the components below the directory of all workspaces. */
+export function tmpWithin(name: string): string[] {
+  return [...STATES, name, TMP];
 }
 
 /** Undefined for everything but a link. */

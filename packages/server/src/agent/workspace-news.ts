@@ -17,7 +17,8 @@ const REVERTED =
   'The files of the workspace were lost with the sandbox. Those from when that sandbox was opened are there now, if there were ' +
   'any: look at the files before you rely on them, and make again what you still need.';
 const FILES_RESTORED = 'The files of the workspace were lost with the sandbox and restored';
-const NOT_BROUGHT = 'What was in /tmp, and what the shell remembered (its directory, variables), was not.';
+const NOT_BROUGHT =
+  'What was in /tmp, such as the whole outputs of long commands, and what the shell remembered (its directory, variables), was not.';
 
 export function workspaceNews(
   recovered: RecoveredWorkspace,

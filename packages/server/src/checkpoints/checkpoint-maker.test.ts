@@ -60,7 +60,6 @@ function describeFiles(id = runId): string {
     for (const name of readdirSync(directory, 'buffer')) {
       const at = Buffer.concat([directory, Buffer.from('/'), name]);
       const path = above + name.toString('latin1');
-      if (path.startsWith('.talaria')) continue;
       const stats = lstatSync(at);
       const mode = (stats.mode & 0o7777).toString(8);
       if (stats.isDirectory()) {

@@ -70,13 +70,15 @@ export function describePlain(daemon: () => TestDaemon, options: Partial<DockerB
     test('the workspace is kept for its trajectory, and its container is not used again', async () => {
       const trajectory = newTrajectory();
       const first = await docker.backend.acquire(trajectory);
-      const running = docker.bash(first, 'echo kept > note; sleep 600', { timeout: 600 });
+      const running = docker.bash(first, 'echo kept > note; echo kept > "$TMPDIR/note"; sleep 600', {
+        timeout: 600,
+      });
       await expect.poll(async () => (await docker.bash(first, 'cat note')).output).toBe('kept\n');
       await docker.backend.release(first);
       expect(await running).toMatchObject({ success: false, metadata: { failure: 'aborted' } });
       const second = await docker.backend.acquire(trajectory);
       expect(second.containerId).not.toBe(first.containerId);
-      expect((await docker.bash(second, 'cat note')).output).toBe('kept\n');
+      expect((await docker.bash(second, 'cat note "$TMPDIR/note"')).output).toBe('kept\nkept\n');
       await docker.backend.release(second, { resetWorkspace: true });
     });
 

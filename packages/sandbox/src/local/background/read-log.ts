@@ -1,8 +1,7 @@
 /** Lines of a background process's log: the requested ones, or the last ones. */
 
-import { pathComponents } from '../../workspace/files/path-components.ts';
+import type { FileHandle } from 'node:fs/promises';
 import { readLines } from '../../workspace/files/read-lines.ts';
-import { withFile } from '../../workspace/files/workspace-path.ts';
 import type { ToolOutcome } from '../tools/tool.ts';
 import type { BackgroundProcess } from './background-process.ts';
 import { describeLog, describeStatus } from './describe.ts';
@@ -16,8 +15,8 @@ export interface LogWindow {
   maxBytes: number;
   /** No log is longer. */
   maxLogBytes: number;
-  /** On the host and as commands see it. */
-  workspace: { dir: string; seenAs: string };
+  /** Calls `read` with the log, opened at its path as commands see it. */
+  withLog<T>(path: string, read: (file: FileHandle) => Promise<T>): Promise<T>;
 }
 
 export async function readLog(process: BackgroundProcess, window: LogWindow): Promise<ToolOutcome> {
@@ -25,8 +24,8 @@ export async function readLog(process: BackgroundProcess, window: LogWindow): Pr
   const description = process.describe();
   if (logPath === undefined)
     return { output: '', error: describeLog(process), metadata: { process: description } };
-  const { workspace, maxBytes, maxLogBytes: maxScanBytes, maxLines = DEFAULT_LINES } = window;
-  return withFile(workspace.dir, pathComponents(logPath, workspace.seenAs), async (file) => {
+  const { maxBytes, maxLogBytes: maxScanBytes, maxLines = DEFAULT_LINES } = window;
+  return window.withLog(logPath, async (file) => {
     const count = async () =>
       (await readLines(file, { firstLine: 1, maxLines: 0, maxBytes: 0, maxScanBytes })).totalLines ?? 0;
     const firstLine = window.firstLine ?? Math.max(1, (await count()) - maxLines + 1);

@@ -35,7 +35,7 @@ export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 const MAX_LINE_BYTES = 6_000;
 const MAX_COMPLAINT_BYTES = 4_000;
 /** Not searched unless the search starts in one of them. */
-const SKIPPED_DIRECTORIES = ['.git', '.talaria', 'node_modules'];
+const SKIPPED_DIRECTORIES = ['.git', 'node_modules'];
 
 export function searchScript(search: Search): string {
   return [

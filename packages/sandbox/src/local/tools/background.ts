@@ -1,12 +1,10 @@
 /** Starts a command in the background and returns its id, with its first output. */
-import { posix } from 'node:path';
-import { createFile } from '../../workspace/files/workspace-path.ts';
 import { describeLog, report } from '../background/describe.ts';
 import { ProcessInput } from '../background/process-input.ts';
 import { ProcessOutput } from '../background/process-output.ts';
 import { settle } from '../background/settle.ts';
 import { runLimited } from '../limits/run-limited.ts';
-import type { Spool } from '../process/output-capture.ts';
+import { openOutput } from './open-output.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';
 
 export interface BackgroundRequest {
@@ -23,7 +21,7 @@ export async function startInBackground(
   const apart = await context.network.share();
   const process = await processes.start(async (id) => {
     const input = await ProcessInput.open(pipes);
-    const output = new ProcessOutput(context.limits, () => openLog(id, context));
+    const output = new ProcessOutput(context.limits, () => openOutput(id, context));
     await output.open();
     return {
       command,
@@ -48,13 +46,4 @@ export async function startInBackground(
   }
   const notes = apart === undefined ? [] : [`[other commands cannot reach its ports: ${apart}]`];
   return report(process, [describeLog(process), ...notes]);
-}
-
-/** Under the workspace, as with the long outputs of other commands. */
-async function openLog(id: string, context: ToolContext): Promise<Spool> {
-  const { isolation, workspace, limits } = context;
-  await context.slotLimits.admit(limits.limitBytes);
-  const components = ['.talaria', 'output', `${id}.log`];
-  const handle = await createFile(workspace.dir, components);
-  return { handle, path: posix.join(isolation.workspaceDir(workspace), ...components) };
 }

@@ -1,9 +1,8 @@
 /** Runs a script in the workspace while its call waits, and describes its end in text. */
-import { posix } from 'node:path';
-import { createFile } from '../../workspace/files/workspace-path.ts';
 import type { LimitHit } from '../limits/limit-hits.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
-import { OutputCapture, type Spool } from '../process/output-capture.ts';
+import { OutputCapture } from '../process/output-capture.ts';
+import { openOutput } from './open-output.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';
 
 export interface ForegroundOptions {
@@ -17,7 +16,7 @@ export async function runInForeground(
   { timeoutS, waitedMs = 0 }: ForegroundOptions,
   context: ToolContext,
 ): Promise<{ end: LimitedEnd; outcome: ToolOutcome }> {
-  const capture = new OutputCapture(context.limits, () => openSpool(context));
+  const capture = new OutputCapture(context.limits, () => openOutput(context.executionId, context));
   let end: LimitedEnd;
   try {
     const timeoutMs = Math.max(timeoutS * 1000 - waitedMs, 0);
@@ -39,18 +38,6 @@ export async function runInForeground(
     },
   };
   return { end, outcome };
-}
-
-/**
- * Under the workspace, so that the model can read the rest of a long output with its own tools. The server writes it,
- * which no rlimit stops in a full workspace.
- */
-async function openSpool(context: ToolContext): Promise<Spool> {
-  const { executionId, isolation, workspace, limits } = context;
-  await context.slotLimits.admit(limits.limitBytes);
-  const components = ['.talaria', 'output', `${executionId}.log`];
-  const handle = await createFile(workspace.dir, components);
-  return { handle, path: posix.join(isolation.workspaceDir(workspace), ...components) };
 }
 
 function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output'> {

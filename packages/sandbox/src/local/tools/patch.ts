@@ -6,15 +6,15 @@
 
 import { InvalidArguments } from '../../tools/check-arguments.ts';
 import type { Replacement } from '../../tools/patch.ts';
+import { pathComponents, WorkspacePathError } from '../../workspace/files/path-components.ts';
+import { fileTurns } from '../../workspace/files/turns.ts';
 import {
   changeFiles,
   type FileChange,
   fileExists,
   type SeenFile,
   seeFile,
-} from '../../workspace/files/file-changes.ts';
-import { pathComponents, WorkspacePathError } from '../../workspace/files/path-components.ts';
-import { fileTurns } from '../../workspace/files/turns.ts';
+} from '../../workspace/writing/file-changes.ts';
 import { applyHunks } from '../edits/apply-hunks.ts';
 import { EditError } from '../edits/edit-error.ts';
 import { type FilePatch, PatchFormatError, parsePatch } from '../edits/parse-patch.ts';
@@ -44,7 +44,7 @@ export const patch: Run<'patch'> = async (args, context) => {
         };
       }
       await context.slotLimits.admit(bytesOf(changes));
-      await changeFiles(context.workspace.dir, changes);
+      await changeFiles(context.workspace, changes);
       return { output: summary, error: '', metadata: {} };
     } catch (error) {
       if (!(error instanceof EditError)) throw error;

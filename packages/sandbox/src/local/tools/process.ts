@@ -1,11 +1,13 @@
 /** `process`: manages what `bash` started in the background. */
 import { inputOf } from '../../tools/process.ts';
 import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
+import { withFile } from '../../workspace/files/workspace-path.ts';
 import type { BackgroundProcess } from '../background/background-process.ts';
 import { describeList, describeStatus, report } from '../background/describe.ts';
 import { readLog } from '../background/read-log.ts';
 import { settle } from '../background/settle.ts';
 import { waitWithin } from '../patience.ts';
+import { withReadable } from './readable-path.ts';
 import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 
 type Arguments = SandboxArguments<'process'>;
@@ -29,13 +31,14 @@ const wait: Action = async (process, { timeout }, { defaultTimeoutS, maxTimeoutS
   return { output: '', error: `Waiting for ${process.id} was stopped.`, metadata: { failure: 'aborted' } };
 };
 
-const log: Action = async (process, { offset, limit }, { limits, workspace, isolation }) =>
+const log: Action = async (process, { offset, limit }, context) =>
   readLog(process, {
     firstLine: offset,
     maxLines: limit,
-    maxBytes: limits.limitBytes,
-    maxLogBytes: limits.spoolLimitBytes + 1,
-    workspace: { dir: workspace.dir, seenAs: isolation.workspaceDir(workspace) },
+    maxBytes: context.limits.limitBytes,
+    maxLogBytes: context.limits.spoolLimitBytes + 1,
+    withLog: (path, read) =>
+      withReadable(path, context, ({ root, components }) => withFile(root, components, read)),
   });
 
 const write: Action = async (process, args, { signal }) => {

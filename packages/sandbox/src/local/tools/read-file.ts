@@ -1,10 +1,11 @@
-/** `read_file`: lines of a text file in the workspace. */
+/** `read_file`: lines of a text file in the workspace, or of a whole output. */
 
 import type { FileHandle } from 'node:fs/promises';
-import { pathComponents } from '../../workspace/files/path-components.ts';
+import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
 import { type Lines, readLines } from '../../workspace/files/read-lines.ts';
 import { withFile } from '../../workspace/files/workspace-path.ts';
-import type { Run } from './tool.ts';
+import { type ReadablePath, withReadable } from './readable-path.ts';
+import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 
 const DEFAULT_LINES = 2000;
 /** Only this much of a larger file is read; a sparse file may claim to be a thousand times larger. */
@@ -13,10 +14,15 @@ const MAX_SCAN_BYTES = 64 * 1024 * 1024;
 const SNIFFED_BYTES = 8_192;
 const NOT_UTF8 = '[bytes that are not UTF-8 are shown as \uFFFD]';
 
-export const readFile: Run<'read_file'> = async (args, context) => {
-  const { path, offset: firstLine = 1, limit: maxLines = DEFAULT_LINES } = args;
-  const components = pathComponents(path, context.isolation.workspaceDir(context.workspace));
-  return await withFile(context.workspace.dir, components, async (file, stats) => {
+export const readFile: Run<'read_file'> = async (args, context) =>
+  withReadable(args.path, context, (place) => readLinesAt(place, args, context));
+
+async function readLinesAt(
+  { root, components }: ReadablePath,
+  { offset: firstLine = 1, limit: maxLines = DEFAULT_LINES }: SandboxArguments<'read_file'>,
+  context: ToolContext,
+): Promise<ToolOutcome> {
+  return await withFile(root, components, async (file, stats) => {
     const lines = await readLines(file, {
       firstLine,
       maxLines,
@@ -38,7 +44,7 @@ export const readFile: Run<'read_file'> = async (args, context) => {
       metadata: { ...metadata, truncated: missing !== '' },
     };
   });
-};
+}
 
 /** As in grep: text has no NUL. The start of the file counts too, whichever part was requested. */
 async function isBinary(file: FileHandle, { text }: Lines): Promise<boolean> {

@@ -1,13 +1,13 @@
-/** `search_files`: lines by regular expression, or files by glob, in the workspace. */
+/** `search_files`: lines by regular expression, or files by glob, in the workspace or among whole outputs. */
 import { posix } from 'node:path';
 import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
-import { pathComponents } from '../../workspace/files/path-components.ts';
 import { kindAt } from '../../workspace/files/workspace-path.ts';
 import { renderScript } from '../isolation/shell.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
 import { RecordReader } from '../search/record-reader.ts';
 import { EXIT, MAX_RECORD_BYTES, type Search, searchScript } from '../search/search-script.ts';
 import { SearchWindow } from '../search/search-window.ts';
+import { withReadable } from './readable-path.ts';
 import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -17,13 +17,13 @@ const SHOWN_COMPLAINTS = 5;
 
 export const searchFiles: Run<'search_files'> = async (args, context) => {
   const { path = '.', offset = 0, limit = DEFAULT_LIMIT } = args;
-  const { search, base } = await searchOf(args, context);
+  const { search, prefix } = await searchOf(args, context);
   const window = new SearchWindow({
     offset,
     limit: Math.min(limit, MAX_LIMIT),
     maxBytes: context.limits.limitBytes,
     context: search.context,
-    prefix: base.map((component) => `${component}/`).join(''),
+    prefix,
   });
   const reader = new RecordReader(window, {
     withRest: search.target === 'content',
@@ -49,20 +49,20 @@ export const searchFiles: Run<'search_files'> = async (args, context) => {
 async function searchOf(
   { pattern, target = 'content', path = '.', glob, context: lines = 0 }: SandboxArguments<'search_files'>,
   context: ToolContext,
-) {
-  const workspaceDir = workspaceDirOf(context);
-  const components = pathComponents(path, workspaceDir);
-  const kind = await kindAt(context.workspace.dir, components);
-  const base = kind === 'file' ? components.slice(0, -1) : components;
-  const search: Search = {
-    target,
-    pattern,
-    glob,
-    context: target === 'content' ? lines : 0,
-    dir: posix.join(workspaceDir, ...base),
-    file: kind === 'file' ? components.at(-1) : undefined,
-  };
-  return { search, base };
+): Promise<{ search: Search; prefix: string }> {
+  return withReadable(path, context, async ({ root, seenAs, components, prefix }) => {
+    const kind = await kindAt(root, components);
+    const base = kind === 'file' ? components.slice(0, -1) : components;
+    const search: Search = {
+      target,
+      pattern,
+      glob,
+      context: target === 'content' ? lines : 0,
+      dir: posix.join(seenAs, ...base),
+      file: kind === 'file' ? components.at(-1) : undefined,
+    };
+    return { search, prefix: prefix + base.map((component) => `${component}/`).join('') };
+  });
 }
 
 function failureOf(

@@ -1,7 +1,7 @@
 /**
  * Reads a workspace directory on this machine. Every call opens what it needs and closes it with its answer. A backend
  * may move the directory at any time: an open file stays the same one, and a name that was not found in the old place
- * is looked up again.
+ * is looked up again. Whole outputs are beside the workspace: they can be opened by their paths, and nothing lists them.
  */
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -14,6 +14,7 @@ import type {
 } from '../../artifacts.ts';
 import { requireCount } from '../../check-numbers.ts';
 import { InvalidPathError } from '../files/path-components.ts';
+import { explainMissing, outputComponents } from '../files/whole-outputs.ts';
 import { assertRegular, openDirectory, openReference, openReferenced } from '../files/workspace-path.ts';
 import { archiveTree } from './archive.ts';
 import { treeEntries } from './archive-entries.ts';
@@ -22,20 +23,23 @@ import { nameFailures } from './failures.ts';
 import { listTree, toArtifact } from './list.ts';
 import { LocalArtifactFile } from './local-artifact-file.ts';
 import { requestedPath } from './requested-path.ts';
-import { atPlace, type WorkspacePlace } from './workspace-place.ts';
+import { atPlace, type SeenAs, type WorkspacePlace } from './workspace-place.ts';
 
 const DEFAULT_MAX_ENTRIES = 10_000;
 
-export class LocalWorkspaceReader implements WorkspaceReader {
-  readonly #place: WorkspacePlace;
-  readonly #workspaceDir: string;
-  readonly #digests: Digests;
+export interface ReadDirectory {
+  place: WorkspacePlace;
+  /** Its /tmp: the components below a directory that may move with the workspace. */
+  tmp: { base: WorkspacePlace; within: readonly string[] };
+  seenAs: SeenAs;
+  digests: Digests;
+}
 
-  /** `workspaceDir` is the directory as commands see it. */
-  constructor(place: WorkspacePlace, workspaceDir: string, digests: Digests) {
-    this.#place = place;
-    this.#workspaceDir = workspaceDir;
-    this.#digests = digests;
+export class LocalWorkspaceReader implements WorkspaceReader {
+  readonly #read: ReadDirectory;
+
+  constructor(read: ReadDirectory) {
+    this.#read = read;
   }
 
   list(
@@ -53,21 +57,21 @@ export class LocalWorkspaceReader implements WorkspaceReader {
     });
   }
 
-  open(path: string): Promise<ArtifactFile> {
-    return this.#reading(async (dir) => {
+  async open(path: string): Promise<ArtifactFile> {
+    const { seenAs, tmp } = this.#read;
+    const output = await nameFailures(async () => outputComponents(path, seenAs.tmpDir));
+    if (!output) {
       const components = this.#components(path);
-      const name = components.at(-1);
-      if (name === undefined)
-        throw new InvalidPathError('The path is the workspace itself, not a file in it.');
-      await using parent = await openDirectory(dir, components.slice(0, -1));
-      await using reference = await openReference(parent, name, components);
-      assertRegular(await reference.stat(), components);
-      await using opened = new AsyncDisposableStack();
-      const file = opened.use(await openReferenced(reference, components));
-      const stats = await file.stat({ bigint: true });
-      opened.move();
-      return new LocalArtifactFile(components.join('/'), file, stats, this.#digests);
-    });
+      return this.#reading((dir) => this.#openAt(dir, components, components.join('/')));
+    }
+    return this.#reading(
+      (base) =>
+        explainMissing(path, async () => {
+          await using directory = await openDirectory(base, tmp.within);
+          return await this.#openAt(`/proc/self/fd/${directory.fd}/.`, output, path);
+        }),
+      tmp.base,
+    );
   }
 
   archive(path: string, options: ArchiveOptions = {}): Promise<Readable> {
@@ -75,17 +79,30 @@ export class LocalWorkspaceReader implements WorkspaceReader {
       const components = this.#components(path);
       const isFile = (await fileAt(dir, components)) !== undefined;
       if (!isFile) await (await openDirectory(dir, components)).close();
-      const source = { place: this.#place, components, isFile };
+      const source = { place: this.#read.place, components, isFile };
       return archiveTree((signal) => treeEntries(source, { signal }), options);
     });
   }
 
   #components(path: string): string[] {
-    return requestedPath(path, this.#workspaceDir);
+    return requestedPath(path, this.#read.seenAs.dir);
   }
 
-  #reading<T>(work: (dir: string) => Promise<T>): Promise<T> {
-    return nameFailures(() => atPlace(this.#place, work));
+  async #openAt(root: string, components: readonly string[], path: string): Promise<ArtifactFile> {
+    const name = components.at(-1);
+    if (name === undefined) throw new InvalidPathError('The path is the workspace itself, not a file in it.');
+    await using parent = await openDirectory(root, components.slice(0, -1));
+    await using reference = await openReference(parent, name, components);
+    assertRegular(await reference.stat(), components);
+    await using opened = new AsyncDisposableStack();
+    const file = opened.use(await openReferenced(reference, components));
+    const stats = await file.stat({ bigint: true });
+    opened.move();
+    return new LocalArtifactFile(path, file, stats, this.#read.digests);
+  }
+
+  #reading<T>(work: (dir: string) => Promise<T>, place = this.#read.place): Promise<T> {
+    return nameFailures(() => atPlace(place, work));
   }
 }
 

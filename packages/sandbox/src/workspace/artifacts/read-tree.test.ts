@@ -54,7 +54,12 @@ function openBelow(directory: string): string[] {
 async function archiveOfLargeFile() {
   writeFileSync(join(dir, 'large'), '');
   truncateSync(join(dir, 'large'), LARGE_BYTES);
-  const reader = new LocalWorkspaceReader(() => dir, '/workspace', new Digests());
+  const reader = new LocalWorkspaceReader({
+    place: () => dir,
+    tmp: { base: () => dir, within: [] },
+    seenAs: { dir: '/workspace', tmpDir: '/tmp' },
+    digests: new Digests(),
+  });
   const archive = await reader.archive('', { format: 'tar' });
   const chunks = archive[Symbol.asyncIterator]();
   const first: Buffer = (await chunks.next()).value;

@@ -15,7 +15,12 @@ beforeEach(async () => {
   place = join(root, 'here');
   await mkdir(join(place, 'deep'), { recursive: true });
   await writeFile(join(place, 'deep/file'), 'content');
-  reader = new LocalWorkspaceReader(() => place, '/workspace', new Digests());
+  reader = new LocalWorkspaceReader({
+    place: () => place,
+    tmp: { base: () => place, within: [] },
+    seenAs: { dir: '/workspace', tmpDir: '/tmp' },
+    digests: new Digests(),
+  });
 });
 
 afterEach(() => rm(root, { recursive: true }));

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chown, type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { chown, type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
 import { WorkspacePathError } from './path-components.ts';
 
 /** Linux's value on every architecture Node is built for; node:fs does not name it. */
@@ -87,37 +87,6 @@ async function giveToOwnerOf(directory: FileHandle, made: FileHandle): Promise<v
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await directory.stat();
   await chown(`/proc/self/fd/${made.fd}`, uid, gid);
-}
-
-/**
- * Replaces a regular file, or creates it, in one step: a reader sees the old or the new content completely. The rename
- * replaces whatever has the name at that moment, even a link, and follows nothing.
- */
-export async function replaceFile(
-  root: string,
-  components: readonly string[],
-  content: string | Uint8Array,
-): Promise<void> {
-  const { parents, name } = splitName(components);
-  await using parent = await openDirectory(root, parents, { create: true });
-  const target = inside(parent, name);
-  const existing = await describeErrors(components, () => ignoreMissing(lstat(target)));
-  if (existing) assertRegular(existing, components);
-
-  const { name: temporaryName, path: temporary } = temporaryIn(parent);
-  const file = await createInside(parent, temporaryName, components);
-  try {
-    try {
-      await file.writeFile(content);
-      if (existing) await file.chmod(existing.mode & 0o777);
-    } finally {
-      await file.close();
-    }
-    await describeErrors(components, () => rename(temporary, target));
-  } catch (error) {
-    await unlink(temporary).catch(() => {});
-    throw error;
-  }
 }
 
 /** For a file that gets its name in one step, when it is complete. */

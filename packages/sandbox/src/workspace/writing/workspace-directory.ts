@@ -2,7 +2,7 @@
  * Puts staged content into a workspace directory on this machine. Every component of a path is opened inside the
  * directory opened before it, and no link is followed (files/workspace-path.ts).
  */
-import { chmod, chown, type FileHandle, link, lstat, rename, rmdir, unlink } from 'node:fs/promises';
+import { chmod, link, lstat, rename, rmdir, unlink } from 'node:fs/promises';
 import { SandboxError } from '../../errors.ts';
 import type { MergedTree, RemoveOptions, WriteConditions, WrittenFile } from '../../writing.ts';
 import { hashFile } from '../artifacts/digests.ts';
@@ -12,21 +12,19 @@ import { InvalidPathError } from '../files/path-components.ts';
 import { fileTurns } from '../files/turns.ts';
 import {
   assertRegular,
-  createInside,
   describeErrors,
   ignoreMissing,
   inside,
   openDirectory,
   openReference,
   splitName,
-  temporaryIn,
   withFile,
 } from '../files/workspace-path.ts';
-import { writeAll } from '../files/write-all.ts';
 import { giveTreeTo } from '../give-tree-to.ts';
 import { removeReachableTree } from '../remove-tree.ts';
 import type { Workspaces } from '../workspaces.ts';
 import { mergeInto } from './merge-tree.ts';
+import { dress, moveIn } from './staged-file.ts';
 import type { StagedFile, StagedTree } from './staging.ts';
 
 /** A workspace that stays where it is for the time of a call. */
@@ -66,8 +64,8 @@ export class WorkspaceDirectory implements WritableWorkspace {
       const target = inside(parent, name);
       const existing = await describeErrors(components, () => ignoreMissing(lstat(target)));
       if (existing) assertRegular(existing, components);
-      await dress(staged, parent, existing?.mode);
-      await fromSameFileSystem(staged, parent, (source) =>
+      await dress(staged.path, parent, existing?.mode);
+      await moveIn(staged.path, parent, (source) =>
         // A link does not replace what a command creates at this moment; a rename would.
         conditions.ifNoneMatch === '*'
           ? putNew(source, target, components)
@@ -132,39 +130,6 @@ export function keptWorkspace(
     trash: workspaces.trash,
     admit: async () => {},
   });
-}
-
-/** The owner and the permissions that it will have, before anybody sees it. */
-async function dress(staged: StagedFile, parent: FileHandle, mode: number | undefined): Promise<void> {
-  const { uid, gid } = await parent.stat();
-  if (process.getuid?.() === 0) await chown(staged.path, uid, gid);
-  if (mode !== undefined) await chmod(staged.path, mode & 0o777);
-}
-
-/** A mounted directory may be on another file system than the staged file, which then has to be copied first. */
-async function fromSameFileSystem(
-  staged: StagedFile,
-  parent: FileHandle,
-  put: (source: string) => Promise<void>,
-): Promise<void> {
-  try {
-    await put(staged.path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    const copy = temporaryIn(parent);
-    try {
-      await copyStaged(staged, parent, copy.name);
-      await put(copy.path);
-    } finally {
-      await ignoreMissing(unlink(copy.path));
-    }
-  }
-}
-
-async function copyStaged(staged: StagedFile, parent: FileHandle, name: string): Promise<void> {
-  await using file = await createInside(parent, name, [name]);
-  for await (const chunk of staged.read()) await writeAll(file, chunk);
-  await file.chmod((await lstat(staged.path)).mode & 0o777);
 }
 
 /** Deletes a directory in its place, entry by entry, because it cannot be moved away in one step. */

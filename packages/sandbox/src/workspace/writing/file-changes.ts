@@ -1,26 +1,25 @@
 /**
  * Changes several files together: all of them, or none.
  *
- *   staged (all new content is on disk under other names) ─nothing changed since it was read→ put in place ─→ done
+ *   staged (all new content is on disk, beside the workspaces) ─nothing changed since it was read→ put in place ─→ done
  *   any step fails ─→ what was put in place is taken back, the rest is thrown away
  *
  * A reader sees each file change in one step. A process killed in between leaves some files changed and some not; if a
  * command changes a file between the second check and the rename, that change is overwritten.
  */
-import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, rename, unlink } from 'node:fs/promises';
-import { WorkspacePathError } from './path-components.ts';
+import { WorkspacePathError } from '../files/path-components.ts';
 import {
-  createInside,
   describeErrors,
   ignoreMissing,
   inside,
   openDirectory,
-  replaceFile,
   splitName,
   withFile,
-} from './workspace-path.ts';
+} from '../files/workspace-path.ts';
+import type { Workspace } from '../workspaces.ts';
+import { dress, moveIn, replaceFile, stageFile } from './staged-file.ts';
 
 /** A file as it was read. */
 export interface SeenFile {
@@ -38,12 +37,15 @@ export type FileChange =
     }
   | { kind: 'delete'; components: readonly string[]; before: SeenFile };
 
+/** The directory of the files, and one for those that are on their way there. */
+type Place = Pick<Workspace, 'dir' | 'stagingDir'>;
+
 interface Staged {
   change: FileChange;
   parent: FileHandle;
   target: string;
-  /** Holds the new content until it is put in place, and a deleted file from then on. */
-  aside: string;
+  /** The file with the new content; absent for a deletion. */
+  aside?: string;
 }
 
 /** The content of the regular file at this path; undefined if there is none. */
@@ -89,41 +91,40 @@ async function readUpTo(file: FileHandle, size: number): Promise<Buffer> {
   return content.subarray(0, length);
 }
 
-export async function changeFiles(root: string, changes: readonly FileChange[]): Promise<void> {
+export async function changeFiles(place: Place, changes: readonly FileChange[]): Promise<void> {
   const staged: Staged[] = [];
   const placed: Staged[] = [];
   try {
-    for (const change of changes) staged.push(await stage(root, change));
-    for (const change of changes) await assertUnchanged(root, change);
+    for (const change of changes) staged.push(await stage(place, change));
+    for (const change of changes) await assertUnchanged(place.dir, change);
     for (const each of staged) {
       await putInPlace(each);
       placed.push(each);
     }
   } catch (error) {
-    for (const each of placed.reverse()) await takeBack(root, each);
+    for (const each of placed.reverse()) await takeBack(place, each);
     throw error;
   } finally {
     for (const { aside, parent } of staged) {
-      await ignoreMissing(unlink(aside)).catch(() => {});
+      if (aside !== undefined) await ignoreMissing(unlink(aside)).catch(() => {});
       await parent.close();
     }
   }
 }
 
-async function stage(root: string, change: FileChange): Promise<Staged> {
-  const { parents, name } = splitName(change.components);
-  const parent = await openDirectory(root, parents, { create: change.kind === 'write' });
-  const asideName = `.talaria-${randomUUID()}`;
-  const staged = { change, parent, target: inside(parent, name), aside: inside(parent, asideName) };
-  if (change.kind === 'delete') return staged;
+async function stage({ dir, stagingDir }: Place, change: FileChange): Promise<Staged> {
+  const { components, kind } = change;
+  const { parents, name } = splitName(components);
+  const parent = await openDirectory(dir, parents, { create: kind === 'write' });
+  const staged = { change, parent, target: inside(parent, name) };
+  if (kind === 'delete') return staged;
+  let aside: string | undefined;
   try {
-    await using file = await createInside(parent, asideName, change.components);
-    await describeErrors(change.components, () => file.writeFile(change.content));
-    const mode = change.before?.stats.mode ?? change.mode;
-    if (mode !== undefined) await file.chmod(mode & 0o777);
-    return staged;
+    aside = await describeErrors(components, () => stageFile(stagingDir, change.content));
+    await dress(aside, parent, change.before?.stats.mode ?? change.mode);
+    return { ...staged, aside };
   } catch (error) {
-    await unlink(staged.aside).catch(() => {});
+    if (aside !== undefined) await unlink(aside).catch(() => {});
     await parent.close();
     throw error;
   }
@@ -142,16 +143,16 @@ function isSame(before: SeenFile, now: SeenFile | 'changed' | undefined): boolea
   return now !== undefined && now !== 'changed' && now.content.equals(before.content);
 }
 
-async function putInPlace({ change, target, aside }: Staged): Promise<void> {
-  await describeErrors(change.components, () =>
-    change.kind === 'delete' ? rename(target, aside) : rename(aside, target),
-  );
+async function putInPlace({ change, parent, target, aside }: Staged): Promise<void> {
+  const inWords = (step: () => Promise<void>) => describeErrors(change.components, step);
+  if (aside === undefined) await inWords(() => unlink(target));
+  else await moveIn(aside, parent, (source) => inWords(() => rename(source, target)));
 }
 
-async function takeBack(root: string, { change, target, aside }: Staged): Promise<void> {
-  if (change.kind === 'delete') await rename(aside, target);
-  else if (change.before === undefined) await ignoreMissing(unlink(target));
-  else if (await ignoreMissing(lstat(target))) {
-    await replaceFile(root, change.components, change.before.content);
+async function takeBack({ dir, stagingDir }: Place, { change, target }: Staged): Promise<void> {
+  const { kind, components, before } = change;
+  if (before === undefined) await ignoreMissing(unlink(target));
+  else if (kind === 'delete' || (await ignoreMissing(lstat(target)))) {
+    await replaceFile(dir, components, before.content, { stagingDir, mode: before.stats.mode });
   }
 }
