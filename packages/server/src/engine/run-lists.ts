@@ -1,7 +1,7 @@
 /** The lists of an owner's runs, page by page. */
 import type { RunList } from '@talaria/protocol';
 import type { Journal, RunFilter, RunPage } from '../journal/journal.ts';
-import { toWireHead, toWireRun } from '../journal/run-state.ts';
+import { type ShownWith, toWireHead, toWireRun } from '../journal/run-state.ts';
 
 /** How many reads a page of a search may take; each read covers a hundred runs. */
 const SEARCH_READS = 10;
@@ -17,19 +17,19 @@ export interface ListRuns extends Omit<RunFilter, 'owner' | 'maxChars'> {
 
 export class RunLists {
   readonly #journal: Pick<Journal, 'listRuns'>;
-  readonly #modelName: string;
+  readonly #shownWith: ShownWith;
 
-  constructor(journal: Pick<Journal, 'listRuns'>, modelName: string) {
+  constructor(journal: Pick<Journal, 'listRuns'>, shownWith: ShownWith) {
     this.#journal = journal;
-    this.#modelName = modelName;
+    this.#shownWith = shownWith;
   }
 
   async page(owner: string, { headsOnly = false, ...filter }: ListRuns): Promise<RunList> {
     const { runs, next } = await this.#read({ ...filter, owner, maxChars: LIST_CHARS_MAX });
-    const modelName = this.#modelName;
+    const shownWith = this.#shownWith;
     return {
       object: 'list',
-      data: runs.map((run) => (headsOnly ? toWireHead(run, modelName) : toWireRun(run, modelName))),
+      data: runs.map((run) => (headsOnly ? toWireHead(run, shownWith) : toWireRun(run, shownWith))),
       has_more: next !== undefined,
       next_cursor: next ?? null,
     };
