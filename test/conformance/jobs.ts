@@ -115,6 +115,18 @@ export function describeJobs(target: GetTarget): void {
       expect((await ask('PATCH', tokyo.id, { timezone: 'UTC' })).next_run_at).toMatch(/T06:30:00\.000Z$/);
     });
 
+    it('may say how long its runs are kept, which null takes back', async () => {
+      const job = await createJob({ retention_seconds: 3_600 });
+      expect(job.retention_seconds).toBe(3_600);
+      const { last_run_id: runId } = await ask('POST', `${job.id}/run`);
+      await api().finish(runId!);
+      const { expires_at, updated_at } = await api().run(runId!);
+      expect(expires_at! - updated_at).toBeCloseTo(3_600, 1);
+      expect((await ask('PATCH', job.id, { name: 'other' })).retention_seconds).toBe(3_600);
+      expect((await ask('PATCH', job.id, { retention_seconds: null })).retention_seconds).toBeNull();
+      expect((await createJob()).retention_seconds).toBeNull();
+    });
+
     it('is listed, oldest first; a paused one only on request', async () => {
       const [first, second] = [await createJob(), await createJob()];
       const mine = (ids: string[]) => ids.filter((id) => made.includes(id));

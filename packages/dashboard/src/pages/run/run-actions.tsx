@@ -1,4 +1,4 @@
-/** What can be done with the run: stop it, start it anew, or continue from it elsewhere. */
+/** What can be done with the run: stop it, start it anew, continue from it elsewhere, or keep it. */
 import { useSignal } from '@preact/signals';
 import { isTerminalStatus, type Run } from '@talaria/client';
 import { client, noteFailure } from '../../api/session.ts';
@@ -30,6 +30,10 @@ export function RunActions({ run, status }: { run: Run; status: Run['status'] })
   const retry = async () => {
     navigate(`runs/${await retryRun(client.peek(), run)}`);
   };
+  const keep = async () => {
+    await client.peek().runs.keep(run.run_id, run.keep !== true);
+    watched.refresh();
+  };
   const over = isTerminalStatus(status);
   return (
     <div class="run-actions">
@@ -54,6 +58,19 @@ export function RunActions({ run, status }: { run: Run; status: Run['status'] })
         </button>
       )}
       {!run.evicted && <ForkButton />}
+      {!run.evicted && (
+        <label class="keep" title="The server deletes other runs some time after their ends">
+          <input
+            type="checkbox"
+            role="switch"
+            checked={run.keep === true}
+            aria-checked={run.keep === true}
+            disabled={busy.value}
+            onChange={() => void act(keep)}
+          />
+          Keep
+        </label>
+      )}
       {!run.evicted && (
         <button
           type="button"

@@ -30,7 +30,16 @@ import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 const ROWS_MAX = 2_000;
 const PAGES_MAX = 3_000;
 /** Always few rows, however much is stored: no index would help. */
-const SMALL = ['owners', 'file_totals', 'keys', 'probe', 'leftovers', 'servers', 'disk_use', 'talaria_schema'];
+const SMALL = [
+  'owners',
+  'file_totals',
+  'keys',
+  'probe',
+  'leftovers',
+  'servers',
+  'disk_use',
+  'talaria_schema',
+];
 
 /** The schema, and the one row that exists while a store is moved: neither is part of serving. */
 const ELSEWHERE = ['migrations.ts', 'move-mark.ts'];

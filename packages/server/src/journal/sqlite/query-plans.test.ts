@@ -52,7 +52,9 @@ function slow(plans: readonly string[]): string[] {
   return plans.filter(
     (plan) =>
       /^SCAN|TEMP B-TREE/.test(plan) &&
-      !/^SCAN \w+ USING (COVERING )?INDEX runs_(begun|stopping|unfinished_by_session|unmeasured)$/.test(plan) &&
+      !/^SCAN \w+ USING (COVERING )?INDEX runs_(begun|stopping|unfinished_by_session|unmeasured)$/.test(
+        plan,
+      ) &&
       plan !== 'SCAN webhook_messages USING INDEX webhook_messages_leased',
   );
 }
