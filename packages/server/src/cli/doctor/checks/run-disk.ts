@@ -13,7 +13,11 @@ import type { Finding } from '../finding.ts';
 const SQLITE_SCHEMA = 20;
 const POSTGRES_SCHEMA = 14;
 
-export async function checkRunDisk({ database, dataDir, runDiskBytes }: Config): Promise<Finding> {
+export async function checkRunDisk({
+  database,
+  dataDir,
+  runDiskBytes,
+}: Pick<Config, 'database' | 'dataDir' | 'runDiskBytes'>): Promise<Finding> {
   const max = runDiskBytes ?? halfOfDisk(dataDir);
   const used =
     database.kind === 'sqlite' ? usedInSqlite(database.path) : await usedInPostgres(database.url, dataDir);
