@@ -77,6 +77,7 @@ export function describeJobs(target: GetTarget): void {
         last_error: null,
         last_skipped_at: null,
         deliver: 'local',
+        retention_seconds: null,
       });
       expect(fromNow(job)).toBeLessThanOrEqual(HOUR_MS / 2);
       expect(await get(job.id)).toEqual(job);
