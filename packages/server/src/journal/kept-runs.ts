@@ -15,6 +15,8 @@
 import { TalariaError } from '@talaria/protocol';
 
 const DAY_MS = 24 * 3600 * 1000;
+/** A run gives its slot back after its end, and only then are all its files on the disk of its server. */
+export const SETTLED_MS = 5_000;
 
 export interface MeasuredRun {
   runId: string;
@@ -31,7 +33,7 @@ export interface KeptRuns {
    */
   keep(runId: string, keep: boolean, retentionMs: number): Promise<void>;
 
-  /** Ended runs with files on this server that nobody has measured, at most `limit`. */
+  /** Runs with files on this server that ended `SETTLED_MS` ago and that nobody has measured, at most `limit`. */
   unmeasured(serverId: string, limit: number): Promise<string[]>;
   measured(serverId: string, runs: readonly MeasuredRun[]): Promise<void>;
   /**
@@ -57,7 +59,7 @@ export interface RetentionRow {
 }
 
 /** Null for a run that is kept or unfinished. */
-export function expiryOf(run: Omit<RetentionRow, 'retention_ms'>, retentionMs: number): number | null {
+function expiryOf(run: Omit<RetentionRow, 'retention_ms'>, retentionMs: number): number | null {
   if (run.finished_at === null || run.kept) return null;
   return run.expires_at ?? run.finished_at + retentionMs;
 }

@@ -6,6 +6,7 @@ import { retryRun } from '../../api/start-run.ts';
 import { navigate } from '../../navigation/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { ForkButton } from './fork.tsx';
+import { KeepSwitch } from './keep-switch.tsx';
 import { useRunView } from './run-view.ts';
 
 export function RunActions({ run, status }: { run: Run; status: Run['status'] }) {
@@ -29,10 +30,6 @@ export function RunActions({ run, status }: { run: Run; status: Run['status'] })
   };
   const retry = async () => {
     navigate(`runs/${await retryRun(client.peek(), run)}`);
-  };
-  const keep = async () => {
-    await client.peek().runs.keep(run.run_id, run.keep !== true);
-    watched.refresh();
   };
   const over = isTerminalStatus(status);
   return (
@@ -58,19 +55,7 @@ export function RunActions({ run, status }: { run: Run; status: Run['status'] })
         </button>
       )}
       {!run.evicted && <ForkButton />}
-      {!run.evicted && (
-        <label class="keep" title="The server deletes other runs some time after their ends">
-          <input
-            type="checkbox"
-            role="switch"
-            checked={run.keep === true}
-            aria-checked={run.keep === true}
-            disabled={busy.value}
-            onChange={() => void act(keep)}
-          />
-          Keep
-        </label>
-      )}
+      {!run.evicted && <KeepSwitch run={run} act={act} />}
       {!run.evicted && (
         <button
           type="button"

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import type { NewRun } from '../journal.ts';
+import { SETTLED_MS } from '../kept-runs.ts';
 import {
   checkpointed,
   checkpointOf,
@@ -169,13 +170,15 @@ export function keptRunsContract(subject: Subject): void {
     ]);
   });
 
-  it('files are measured once, after the end of their run', async () => {
-    const { journal } = subject;
+  itTimed('files are measured once, some time after the end of their run', async () => {
+    const { journal, clock } = subject;
     const claim = await claimedRun(journal);
     await journal.peers?.workspaces.place(claim, SERVER);
     expect(await journal.kept.unmeasured(SERVER, 10)).toEqual([]);
     await journal.append(claim, [completed()]);
     const others = [await runWithFiles(), await runWithFiles()];
+    expect(await journal.kept.unmeasured(SERVER, 10)).toEqual([]);
+    clock.advance(SETTLED_MS);
     expect((await journal.kept.unmeasured(SERVER, 10)).sort()).toEqual([claim.runId, ...others].sort());
     expect(await journal.kept.unmeasured(SERVER, 2)).toHaveLength(2);
     const before = await journal.kept.used(SERVER);
@@ -249,13 +252,14 @@ export function keptRunsContract(subject: Subject): void {
     },
   );
 
-  it('a server on a shared store knows its own files only', async () => {
-    const { journal } = subject;
+  itTimed('a server on a shared store knows its own files only', async () => {
+    const { journal, clock } = subject;
     if (journal.peers === undefined) return;
     const here = await runWithFiles(1_000);
     const claim = await claimedRun(journal);
     await journal.peers.workspaces.place(claim, 'server_b');
     await journal.append(claim, [completed()]);
+    clock.advance(SETTLED_MS);
     expect(await journal.kept.unmeasured('server_b', 10)).toEqual([claim.runId]);
     expect(await journal.kept.unmeasured(SERVER, 10)).toEqual([]);
     await journal.kept.measured('server_b', [{ runId: claim.runId, bytes: 7 }]);

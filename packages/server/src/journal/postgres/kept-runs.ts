@@ -2,7 +2,7 @@
  * The part of the Postgres driver that knows how long runs are kept. Each server has a disk of its own with the files of the
  * runs that it worked on; records and checkpoints are on the disk of the database, so they take no room there.
  */
-import { changeOfKeeping, type KeptRuns, type MeasuredRun } from '../kept-runs.ts';
+import { changeOfKeeping, type KeptRuns, type MeasuredRun, SETTLED_MS } from '../kept-runs.ts';
 import type { RunRow } from '../rows.ts';
 import type { Announcements } from './announcements.ts';
 import { ASKED, type Database, NOW } from './database.ts';
@@ -55,13 +55,13 @@ export class PostgresKeptRuns implements KeptRuns {
   }
 
   async unmeasured(serverId: string, limit: number): Promise<string[]> {
-    const rows = await this.#database.rows<Pick<RunRow, 'run_id'>>(
+    const rows = await this.#database.rowsByClock<Pick<RunRow, 'run_id'>>(
       ASKED,
       `SELECT run_id FROM workspaces w
-        WHERE server_id = $1 AND bytes IS NULL AND NOT evicted
-          AND (SELECT finished_at FROM runs r WHERE r.run_id = w.run_id) IS NOT NULL
-        LIMIT $2`,
-      [serverId, limit],
+        WHERE server_id = $2 AND bytes IS NULL AND NOT evicted
+          AND (SELECT finished_at FROM runs r WHERE r.run_id = w.run_id) <= ${NOW} - $3
+        LIMIT $4`,
+      [serverId, SETTLED_MS, limit],
     );
     return rows.map((row) => row.run_id);
   }

@@ -417,7 +417,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_retained ON runs (finished_at) WHERE finished_at IS NOT NULL AND expires_at IS NULL AND kept = 0;
   CREATE INDEX runs_expiring ON runs (expires_at) WHERE finished_at IS NOT NULL AND expires_at IS NOT NULL AND kept = 0;
   CREATE INDEX runs_by_end ON runs (finished_at) WHERE finished_at IS NOT NULL AND kept = 0 AND evicted_for IS NULL;
-  CREATE INDEX runs_unmeasured ON runs (n) WHERE finished_at IS NOT NULL AND bytes IS NULL;
+  CREATE INDEX runs_unmeasured ON runs (finished_at) WHERE finished_at IS NOT NULL AND bytes IS NULL;
 
   -- The sum over runs that are not to go for room, so that nobody has to add it up.
   CREATE TABLE disk_use (

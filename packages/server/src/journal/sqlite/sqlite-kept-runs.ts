@@ -1,5 +1,5 @@
 /** The part of the SQLite driver that knows how long runs are kept. There is one server, so all files are on its disk. */
-import { changeOfKeeping, type KeptRuns, type MeasuredRun } from '../kept-runs.ts';
+import { changeOfKeeping, type KeptRuns, type MeasuredRun, SETTLED_MS } from '../kept-runs.ts';
 import type { RunRow } from '../rows.ts';
 import type { Wakeups } from '../wakeups.ts';
 import type { ChangeMarks } from './change-marks.ts';
@@ -47,9 +47,10 @@ export class KeptRunsWriter {
     return true;
   }
 
-  unmeasured(limit: number, _now: number): string[] {
+  unmeasured(limit: number, now: number): string[] {
     return this.#ids(
-      `SELECT run_id FROM runs WHERE finished_at IS NOT NULL AND bytes IS NULL ORDER BY n ${LIMIT}`,
+      `SELECT run_id FROM runs WHERE finished_at <= ? AND bytes IS NULL ORDER BY finished_at ${LIMIT}`,
+      now - SETTLED_MS,
       limit,
     );
   }
