@@ -35,7 +35,6 @@ export function KeepSwitch({ run, act }: KeepSwitchProps) {
         role="switch"
         checked={isKept}
         aria-checked={isKept}
-        disabled={asked.value !== undefined}
         onChange={() => void act(toggle)}
       />
       Keep
