@@ -7,6 +7,13 @@ import type { NewRuns } from './new-runs.ts';
 import { LIMIT, type Statements } from './statements.ts';
 import type { WriterClient } from './writer-client.ts';
 
+const PAGE = 4096;
+/** A longer record has pages of its own, because its table is clustered by its key. */
+const OWN_PAGES_FROM = 1000;
+/** About what a record and a run take beside their texts: keys, times, entries in indexes. */
+const RECORD_BYTES = 50;
+const RUN_BYTES = 2000;
+
 /** Called by name, as `kept.<operation>`. */
 export class KeptRunsWriter {
   readonly #statement: Statements;
@@ -55,12 +62,13 @@ export class KeptRunsWriter {
     );
   }
 
-  /** Adds what the run has in the store: the lengths of its records, which are read without the records, and its checkpoints. */
+  /** Adds what the run has in the store: its records, whose lengths are known without reading them, and its checkpoints. */
   measured(runs: readonly MeasuredRun[]): void {
     const set = this.#statement(
-      `UPDATE runs SET bytes = ?2 + octet_length(state)
-         + coalesce((SELECT sum(coalesce(octet_length(public), 0) + coalesce(octet_length(private), 0))
-                       FROM records WHERE run = n), 0)
+      `UPDATE runs SET bytes = ?2 + ${RUN_BYTES} + octet_length(state)
+         + coalesce((SELECT sum(iif(size < ${OWN_PAGES_FROM}, size + ${RECORD_BYTES}, (size / ${PAGE} + 1) * ${PAGE}))
+                       FROM (SELECT coalesce(octet_length(public), 0) + coalesce(octet_length(private), 0) AS size
+                               FROM records WHERE run = n)), 0)
          + coalesce((SELECT max(json_extract(private, '$.stored_bytes'))
                        FROM records WHERE run = n AND event = 'workspace.checkpointed'), 0)
         WHERE run_id = ?1 AND finished_at IS NOT NULL`,
