@@ -21,6 +21,7 @@ import { createWaits } from './scenarios/create-waits.ts';
 import { creates } from './scenarios/creates.ts';
 import { dashboard } from './scenarios/dashboard.ts';
 import { diff } from './scenarios/diff.ts';
+import { diskOfFinishedRuns } from './scenarios/disk-of-finished-runs.ts';
 import { fanOut } from './scenarios/fan-out.ts';
 import { files } from './scenarios/files.ts';
 import { firstEvent } from './scenarios/first-event.ts';
@@ -67,6 +68,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'memory-of-late-readers': memoryOfLateReaders,
   'memory-of-finished-runs': memoryOfFinishedRuns,
   'memory-of-waiting-runs': memoryOfWaitingRuns,
+  'disk-of-finished-runs': diskOfFinishedRuns,
   restart,
   start,
   command,

@@ -13,6 +13,30 @@ beforeAll(async () => {
 afterAll(() => model.close());
 
 test.each<[Moment, boolean]>([['eviction.after-workspace', false]])('killed at %s', evictsTheRest);
+
+test('killed while runs go for room: they go after the restart, say why, and a kept one stays', {
+  tags: ['soak'],
+}, async () => {
+  // A sweep every ten seconds, and none of the runs is too old.
+  const env = { TALARIA_RUN_DISK_BYTES: '1', TALARIA_RUN_RETENTION_SECONDS: '100' };
+  await using server = new KillableServer({ modelUrl: model.url, env });
+  await server.start('eviction.after-workspace');
+  const call = { name: 'terminal', arguments: { command: 'echo kept > file' } };
+  const create = () => server.api.create(script([{ tools: [call] }, { text: 'done' }]));
+  const kept = await create();
+  const keep = await server.api.request('PATCH', `/v1/runs/${kept}`, { body: { keep: true } });
+  expect(keep.status).toBe(200);
+  const gone = await create();
+  await server.diesByItself('eviction.after-workspace');
+  await server.start();
+  const head = await waitFor('the run to be evicted', async () => {
+    const run = (await server.api.list()).data.find(({ run_id }) => run_id === gone);
+    return run?.evicted && run;
+  });
+  expect(head).toMatchObject({ status: 'completed', evicted_for: 'room' });
+  expect(await server.api.run(kept)).toMatchObject({ status: 'completed', keep: true });
+  expect(existsSync(join(server.process.dataDir, 'workspaces', `t-${kept}`, 'file'))).toBe(true);
+});
 test.each<[Moment, boolean]>([['eviction.after-records', true]])(
   'killed at %s',
   { tags: ['soak'] },

@@ -70,7 +70,18 @@ test('on a complete machine it leaves nothing behind and says what to do next', 
   };
   const { code, stdout } = await talaria('http://127.0.0.1:1', ['doctor'], { env });
   expect(code).toBe(0);
-  for (const name of ['node', 'data', 'database', 'docker', 'modal', 'sandbox', 'model', 'mcp', 'port']) {
+  for (const name of [
+    'node',
+    'data',
+    'database',
+    'disk',
+    'docker',
+    'modal',
+    'sandbox',
+    'model',
+    'mcp',
+    'port',
+  ]) {
     expect(stdout).toMatch(new RegExp(`^[✓!] ${name} +\\S`, 'm'));
   }
   expect(stdout).toMatch(/✓ model +\S*scripted answered in [\d.]+s/);

@@ -11,6 +11,26 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
+test('a run says until when it is kept, and keep keeps it until that is taken back', async () => {
+  await using kept = await ServerWithModel.start();
+  const runId = await kept.api.create(script([{ text: 'the answer' }]));
+  await kept.api.finish(runId);
+  const ours = (argv: string[]) => talaria(kept.server.url, argv);
+  const until = /until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n/;
+  expect((await ours(['show', runId])).stdout).toMatch(new RegExp(`kept +${until.source}`));
+  expect((await ours(['keep', runId.slice(0, 25)])).stdout).toBe(
+    `${runId} is kept until that is taken back\n`,
+  );
+  expect((await ours(['show', runId])).stdout).toMatch(/kept +until that is taken back\n/);
+  const undone = await ours(['keep', '--undo', '--json', runId]);
+  expect(JSON.parse(undone.stdout)).toEqual(await kept.api.run(runId));
+  expect((await ours(['keep', '--undo', runId])).stdout).toMatch(
+    new RegExp(`^${runId} is kept ${until.source}$`),
+  );
+  const unknown = await ours(['keep', runId, 'run_0123456789abcdef0123456789abcdef']);
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('Run not found')]);
+});
+
 test('lists mark it, show tells what is left, and other commands find no run', async () => {
   const runId = await world.api.create(script([{ text: 'the answer' }]));
   await world.api.finish(runId);

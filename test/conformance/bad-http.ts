@@ -191,6 +191,7 @@ export function describeBadHttp(target: GetTarget): void {
       ['POST', '/stop'],
       ['POST', '/approval'],
       ['POST', '/steer'],
+      ['PATCH', ''],
     ];
 
     it.each(tricks)('that is %s is an unknown run on every route', async (_, id) => {
@@ -198,8 +199,8 @@ export function describeBadHttp(target: GetTarget): void {
         const answer = await ask(
           method,
           `/v1/runs/${id()}${rest}`,
-          method === 'POST' ? [length] : [],
-          method === 'POST' ? body : '',
+          method === 'GET' ? [] : [length],
+          method === 'GET' ? '' : body,
         );
         expectRefused(answer, 404, 'run_not_found');
         const { message } = JSON.parse(answer!.body).error;

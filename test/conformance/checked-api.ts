@@ -30,6 +30,7 @@ const ANSWERS: [string, RegExp, TSchema][] = [
   ['POST', /^\/v1\/runs$/, schemas.RunCreatedSchema],
   ['GET', /^\/v1\/runs$/, schemas.RunListSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}$`), schemas.RunSchema],
+  ['PATCH', new RegExp(`^/v1/runs/${ID}$`), schemas.RunSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}/calls/${ID}$`), schemas.RunCallSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}/artifacts$`), schemas.ArtifactListSchema],
   ['GET', new RegExp(`^/v1/runs/${ID}/diff$`), schemas.RunDiffSchema],

@@ -48,6 +48,7 @@ import { describeFileOwnership, describeFiles } from './files.ts';
 import { describeFork } from './fork.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeJobOwnership, describeJobs } from './jobs.ts';
+import { describeKeep } from './keep.ts';
 import { describeList } from './list.ts';
 import { describeOwnership } from './ownership.ts';
 import { describePoll } from './poll.ts';
@@ -109,6 +110,7 @@ function topicsOf({ key, otherKey, costly }: Topics): [string, DescribeTopic[]][
     ['Tool calls', [describeCalls]],
     ['Approvals', [describeApprovals, describeApprovalLists]],
     ['Steering', [describeSteer]],
+    ['Keeping runs', [describeKeep]],
     ['Tools of the client', [describeClientTools]],
     ['Forking', [describeFork]],
     ['Listing runs', [describeList]],

@@ -22,6 +22,7 @@ export const ROUTES: [string, string][] = [
   ['POST', '/v1/runs'],
   ['GET', '/v1/runs'],
   ['GET', '/v1/runs/{run_id}'],
+  ['PATCH', '/v1/runs/{run_id}'],
   ['GET', '/v1/runs/{run_id}/events'],
   ['POST', '/v1/runs/{run_id}/fork'],
   ['POST', '/v1/runs/{run_id}/stop'],

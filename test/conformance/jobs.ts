@@ -77,6 +77,7 @@ export function describeJobs(target: GetTarget): void {
         last_error: null,
         last_skipped_at: null,
         deliver: 'local',
+        retention_seconds: null,
       });
       expect(fromNow(job)).toBeLessThanOrEqual(HOUR_MS / 2);
       expect(await get(job.id)).toEqual(job);
@@ -113,6 +114,18 @@ export function describeJobs(target: GetTarget): void {
       expect(tokyo.next_run_at).toMatch(/T21:30:00\.000Z$/);
       expect((await createJob({ ...daily, timezone: 'UTC' })).next_run_at).toMatch(/T06:30:00\.000Z$/);
       expect((await ask('PATCH', tokyo.id, { timezone: 'UTC' })).next_run_at).toMatch(/T06:30:00\.000Z$/);
+    });
+
+    it('may say how long its runs are kept, which null takes back', async () => {
+      const job = await createJob({ retention_seconds: 3_600 });
+      expect(job.retention_seconds).toBe(3_600);
+      const { last_run_id: runId } = await ask('POST', `${job.id}/run`);
+      await api().finish(runId!);
+      const { expires_at, updated_at } = await api().run(runId!);
+      expect(expires_at! - updated_at).toBeCloseTo(3_600, 1);
+      expect((await ask('PATCH', job.id, { name: 'other' })).retention_seconds).toBe(3_600);
+      expect((await ask('PATCH', job.id, { retention_seconds: null })).retention_seconds).toBeNull();
+      expect((await createJob()).retention_seconds).toBeNull();
     });
 
     it('is listed, oldest first; a paused one only on request', async () => {

@@ -29,6 +29,7 @@ const ALWAYS = [
 ];
 /** After the run's first event. */
 const SHOWN = [...ALWAYS, 'last_seq'];
+const ENDED = [...SHOWN, 'expires_at'];
 const ONE_STEP = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
 export function describePoll(target: GetTarget): void {
@@ -39,7 +40,7 @@ export function describePoll(target: GetTarget): void {
       const runId = await api().create(script([{ text: 'hello', usage: { input: 7, output: 3 } }]));
       await api().finish(runId);
       const run = await api().run(runId);
-      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'output', 'usage'].sort());
+      expect(Object.keys(run).sort()).toEqual([...ENDED, 'output', 'usage'].sort());
       expect(run).toMatchObject({
         object: 'hermes.run',
         run_id: runId,
@@ -73,7 +74,7 @@ export function describePoll(target: GetTarget): void {
       const runId = await api().create(script([{ error: { status: 400, message: 'no such thing' } }]));
       await api().finish(runId);
       const run = await api().run(runId);
-      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'error', 'error_code'].sort());
+      expect(Object.keys(run).sort()).toEqual([...ENDED, 'error', 'error_code'].sort());
       expect(run).toMatchObject({ status: 'failed', last_event: 'run.failed' });
       expect(run.error).toContain('no such thing');
       expect(run.error_code).not.toBe('');
@@ -84,7 +85,7 @@ export function describePoll(target: GetTarget): void {
       const runId = await api().create(script(steps));
       await api().finish(runId);
       const run = await api().run(runId);
-      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'error', 'error_code', 'usage_so_far'].sort());
+      expect(Object.keys(run).sort()).toEqual([...ENDED, 'error', 'error_code', 'usage_so_far'].sort());
       expect(run.usage_so_far).toEqual(ONE_STEP);
     });
 
@@ -123,7 +124,7 @@ export function describePoll(target: GetTarget): void {
       await using waiting = await WaitingRun.start(target());
       await api().stop(waiting.runId);
       const run = await waitForStatus(api(), waiting.runId, 'cancelled', 5_000);
-      expect(Object.keys(run).sort()).toEqual([...SHOWN, 'usage_so_far'].sort());
+      expect(Object.keys(run).sort()).toEqual([...ENDED, 'usage_so_far'].sort());
       expect(run).toMatchObject({ last_event: 'run.cancelled', usage_so_far: ONE_STEP });
     });
 

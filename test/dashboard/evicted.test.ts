@@ -98,6 +98,26 @@ describeInBrowser('an evicted run', () => {
     expect(problems).toEqual([]);
   });
 
+  test('is none that somebody keeps, until that is taken back', async () => {
+    const input = script([{ chunks: ['Begin', { gate: 'kept' }, ' and end'] }]);
+    const { run_id } = await dash.client.runs.create({ input });
+    const { page, problems } = await browser.open();
+    await page.goto(dash.ui(`runs/${run_id}`));
+    await page.getByRole('switch', { name: 'Keep' }).check();
+    await page.getByText('kept until you take that back').waitFor();
+    dash.model.open('kept');
+    await page.getByText('The run is done.').waitFor();
+    // One that ends later is gone before.
+    const later = await dash.client.runs.create({ input: script([{ text: 'later' }]) });
+    await isEvicted(later.run_id);
+    await page.reload();
+    await page.getByText('kept until you take that back').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('switch', { name: 'Keep' }).uncheck();
+    await page.getByText('The server has deleted the events and the files').waitFor();
+    expect(problems).toEqual([]);
+  });
+
   test('that nobody knows is not found', async () => {
     const { page } = await browser.open();
     await page.goto(dash.ui('runs/run_0123456789abcdef0123456789abcdef'));

@@ -43,6 +43,7 @@ test('a finished run is evicted with its events and its workspace', async () => 
     ['POST', '/approval'],
     ['POST', '/steer'],
     ['POST', '/tool_outputs'],
+    ['PATCH', ''],
   ] as const) {
     const answer = await api.request(method, `/v1/runs/${runId}${path}`);
     expect(answer).toMatchObject({
@@ -58,7 +59,8 @@ test('lists and the feed show the head of an evicted run, and so does the run it
   const session_id = 'yesterday';
   const runId = await api.create(script([{ text: 'the words of an answer' }]), { session_id });
   await api.finish(runId);
-  const { output, ...head } = await api.run(runId);
+  const { output, expires_at, ...head } = await api.run(runId);
+  expect(expires_at).toBe(head.updated_at + 1);
   expect(await feed.shows(runId, (run) => run.evicted === true)).toEqual({ ...head, evicted: true });
   await evicted(runId);
   const query = `?session_id=${session_id}`;

@@ -33,6 +33,8 @@ const LONG = [
   'test/cli/pipes.test.ts',
   'test/e2e/fork-files.test.ts',
   'test/e2e/webhooks.test.ts',
+  // Waits for sweeps, which come every ten seconds.
+  'test/e2e/kept-runs.test.ts',
   'test/e2e/workspace-mount.test.ts',
   'packages/server/src/diff/patch.test.ts',
   'packages/server/src/journal/sqlite/sqlite-journal.test.ts',

@@ -39,6 +39,16 @@ async def test_a_run_is_created_followed_and_read(client: Talaria) -> None:
 
 
 @with_client
+async def test_a_run_is_kept_until_that_is_taken_back(client: Talaria) -> None:
+    run_id = (await client.runs.create("Run `echo hello`"))["run_id"]
+    run = await client.runs.wait(run_id)
+    assert run["expires_at"] > run["updated_at"] and "keep" not in run
+    kept = await client.runs.keep(run_id)
+    assert kept["keep"] is True and "expires_at" not in kept
+    assert await client.runs.keep(run_id, False) == run
+
+
+@with_client
 async def test_events_are_resumed_after_the_one_that_was_seen(client: Talaria) -> None:
     run_id = (await client.runs.create("Run `echo hello`"))["run_id"]
     await client.runs.wait(run_id)

@@ -22,6 +22,7 @@ const ANSWERS = [
 const calls: Record<string, (client: Talaria) => PromiseLike<unknown>> = {
   'runs.create': (client) => client.runs.create({ input: 'hi' }),
   'runs.get': (client) => client.runs.get(RUN),
+  'runs.keep': (client) => client.runs.keep(RUN),
   'runs.list': (client) => client.runs.list(),
   'runs.run': (client) => client.runs.run({ input: 'hi' }),
   'artifacts.list': (client) => client.runs.artifacts.list(RUN),

@@ -23,6 +23,7 @@ describe('a new job', () => {
       deliver: 'local',
       repeat: null,
       timezone: undefined,
+      retentionSeconds: null,
     });
   });
 
@@ -34,7 +35,12 @@ describe('a new job', () => {
       repeat: 3,
       timezone: 'Europe/Berlin',
     };
-    expect(parseCreateJob({ ...job, ...fields, colour: 'red' })).toEqual({ ...job, ...fields });
+    const retention = { retention_seconds: 86_400 };
+    expect(parseCreateJob({ ...job, ...fields, ...retention, colour: 'red' })).toEqual({
+      ...job,
+      ...fields,
+      retentionSeconds: 86_400,
+    });
   });
 
   it('trims its name and its schedule', () => {
@@ -95,6 +101,16 @@ describe('a change of a job', () => {
     expect(parseUpdateJob({ repeat: 4 })).toEqual({ repeat: 4 });
     expect(parseUpdateJob({ repeat: { times: 4, completed: 1 } })).toEqual({ repeat: 4 });
     expect(parseUpdateJob({ repeat: { times: null, completed: 1 } })).toEqual({ repeat: null });
+  });
+
+  it('sets the retention of its runs, or takes it back with null', () => {
+    expect(parseUpdateJob({ retention_seconds: 60 })).toEqual({ retentionSeconds: 60 });
+    expect(parseUpdateJob({ retention_seconds: null })).toEqual({ retentionSeconds: null });
+    for (const retention_seconds of [0, -1, 1.5, '60', true, 315_360_001]) {
+      const { code, message } = refusal(() => parseUpdateJob({ retention_seconds }));
+      expect(code).toBe('invalid_request');
+      expect(message).toContain("'retention_seconds' must be a whole number from 1 to 315360000");
+    }
   });
 
   it.each([

@@ -2,7 +2,8 @@
  * Reads the bodies of `/api/jobs`, as requests.ts reads those of runs. A schedule is passed on as text: its meaning
  * depends on a clock and a time zone, which the server has.
  *
- * A null field counts as absent, except `repeat` in a change: there it removes the limit.
+ * A null field counts as absent, except `repeat` and `retention_seconds` in a change: there it removes the limit, or the job's
+ * own retention.
  */
 import { TalariaError } from './errors.ts';
 import { invalid, optionalString, parseObject } from './fields.ts';
@@ -16,6 +17,8 @@ export interface CreateJob {
   /** Null means forever. */
   repeat: number | null;
   timezone: string | undefined;
+  /** How long its runs are kept; null means as long as the server keeps others. */
+  retentionSeconds: number | null;
 }
 
 /** An undefined field stays unchanged. */
@@ -30,6 +33,8 @@ const SKILLS_MAX = 50;
 const SKILL_MAX = 200;
 const DELIVER_MAX = 200;
 const REASON_MAX = 500;
+/** Ten years, which is the most that the server's own setting allows. */
+const RETENTION_MAX_SECONDS = 315_360_000;
 const REPEAT_MAX = 1_000_000_000;
 
 const JOB_ID = /^[0-9a-f]{12}$/;
@@ -52,6 +57,7 @@ export function parseCreateJob(body: unknown): CreateJob {
     deliver: boundedString(fields, 'deliver', DELIVER_MAX) || 'local',
     repeat: parseRepeat(fields) ?? null,
     timezone: parseTimezone(fields),
+    retentionSeconds: parseRetention(fields) ?? null,
   };
 }
 
@@ -65,6 +71,7 @@ export function parseUpdateJob(body: unknown): UpdateJob {
     deliver: boundedString(fields, 'deliver', DELIVER_MAX),
     repeat: parseRepeat(fields),
     timezone: parseTimezone(fields),
+    retentionSeconds: parseRetention(fields),
     enabled: parseEnabled(fields),
   };
 }
@@ -119,6 +126,18 @@ function parseRepeat({ repeat }: Record<string, unknown>): number | null | undef
     throw invalid('repeat', "'repeat' must be a positive whole number, or null for no limit");
   }
   return Number(times);
+}
+
+function parseRetention(fields: Record<string, unknown>): number | null | undefined {
+  const seconds = fields.retention_seconds;
+  if (seconds === undefined || seconds === null) return seconds;
+  if (!Number.isInteger(seconds) || Number(seconds) < 1 || Number(seconds) > RETENTION_MAX_SECONDS) {
+    throw invalid(
+      'retention_seconds',
+      `'retention_seconds' must be a whole number from 1 to ${RETENTION_MAX_SECONDS}, or null for as long as the server keeps runs`,
+    );
+  }
+  return Number(seconds);
 }
 
 function parseTimezone(fields: Record<string, unknown>): string | undefined {

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ApiErrorCode, TalariaError } from './errors.ts';
 import { parseObject } from './fields.ts';
-import { parseApprovalAnswer, parseCreateRun, parseIdempotencyKey, parseSteer } from './requests.ts';
+import {
+  parseApprovalAnswer,
+  parseCreateRun,
+  parseIdempotencyKey,
+  parseSteer,
+  parseUpdateRun,
+} from './requests.ts';
 
 function refusal(parse: () => unknown): Pick<TalariaError, 'code' | 'message' | 'param'> {
   try {
@@ -31,6 +37,21 @@ describe('parseIdempotencyKey', () => {
 
   it.each(['', 'x'.repeat(256), 'a b', 'a\n', '\nkey', 'schlüssel', '\x7f'])('refuses %j', (key) => {
     expect(refusal(() => parseIdempotencyKey(key)).code).toBe('invalid_idempotency_key');
+  });
+});
+
+describe('parseUpdateRun', () => {
+  it('takes true and false, and ignores unknown fields', () => {
+    expect(parseUpdateRun({ keep: true })).toEqual({ keep: true });
+    expect(parseUpdateRun({ keep: false, colour: 'red' })).toEqual({ keep: false });
+  });
+
+  it.each([{}, { keep: null }, { keep: 'true' }, { keep: 1 }, { kept: true }])('refuses %j', (body) => {
+    expect(refusal(() => parseUpdateRun(body))).toEqual({
+      code: 'invalid_request',
+      message: "'keep' must be true or false",
+      param: 'keep',
+    });
   });
 });
 

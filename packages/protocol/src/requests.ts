@@ -80,6 +80,17 @@ export function parseSessionName(value: string, param: string): string | undefin
   return value;
 }
 
+export interface UpdateRun {
+  /** Whether the run stays until that is taken back. */
+  keep: boolean;
+}
+
+export function parseUpdateRun(body: unknown): UpdateRun {
+  const { keep } = parseObject(body);
+  if (typeof keep !== 'boolean') throw invalid('keep', "'keep' must be true or false");
+  return { keep };
+}
+
 export interface ApprovalAnswer {
   choice: ApprovalChoice;
   requestId: string | undefined;

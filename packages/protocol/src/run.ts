@@ -26,6 +26,7 @@ export type ApprovalRequest = Static<typeof schemas.ApprovalRequestSchema>;
 export type ApprovalChoice = Static<typeof schemas.ApprovalChoiceSchema>;
 export type ForkedFrom = Static<typeof schemas.ForkedFromSchema>;
 export type ForkRunRequest = Static<typeof schemas.ForkRunRequestSchema>;
+export type UpdateRunRequest = Static<typeof schemas.UpdateRunRequestSchema>;
 export type CreateRunRequest = Static<typeof schemas.CreateRunRequestSchema>;
 export type ApprovalAnswerRequest = Static<typeof schemas.ApprovalAnswerSchema>;
 export type InputMessage = Static<typeof schemas.MessageSchema>;

@@ -50,6 +50,8 @@ export interface TrajectoryWorkspaces {
    * backend does not capture it.
    */
   isReverted(trajectoryId: string): Promise<boolean>;
+  /** The bytes that a workspace takes on this machine while no slot holds it; 0 if there is none, or if it is mounted. */
+  diskUsage(trajectoryId: string): Promise<number>;
   /** Deletes a workspace; does nothing if there is none. */
   discard(trajectoryId: string): Promise<void>;
   /**

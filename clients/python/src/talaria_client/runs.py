@@ -130,6 +130,10 @@ class Runs:
             pass
         return await self.get(run_id)
 
+    async def keep(self, run_id: str, keep: bool = True) -> Json:
+        """Keeps the run and its files until `keep(run_id, False)` takes that back."""
+        return await self._transport.json("PATCH", _path(run_id), body={"keep": keep}, repeat=True)
+
     async def stop(self, run_id: str) -> Json:
         return await self._transport.json("POST", f"{_path(run_id)}/stop", body={}, repeat=True)
 

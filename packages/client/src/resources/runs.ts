@@ -1,4 +1,4 @@
-/** `/v1/runs`: create, fork, get, list, watch, stop, approve, steer, answer tool calls, compare files. */
+/** `/v1/runs`: create, fork, get, list, watch, stop, keep, approve, steer, answer tool calls, compare files. */
 import {
   type ApprovalAnswerRequest,
   type Capabilities,
@@ -131,6 +131,12 @@ export class Runs {
   stop(runId: string, options?: RequestOptions): Promise<RunStop> {
     const call = { method: 'POST', path: `${pathOf(runId)}/stop`, body: {}, repeat: true } as const;
     return this.#transport.json<RunStop>(call, options);
+  }
+
+  /** Keeps the run and its files until `keep(runId, false)` takes that back. Sending the same again changes nothing. */
+  keep(runId: string, keep = true, options?: RequestOptions): Promise<Run> {
+    const call = { method: 'PATCH', path: pathOf(runId), body: { keep }, fits: isRun, repeat: true } as const;
+    return this.#transport.json<Run>(call, options);
   }
 
   /** Sends text to the model, before its next step. */

@@ -36,6 +36,11 @@ export const JobSchema = Type.Object({
   last_error: Type.Union([Type.String(), Type.Null()]),
   last_skipped_at: Type.Optional(Time),
   deliver: Type.String(),
+  retention_seconds: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'How long its runs are kept after their ends; null: as long as the server keeps others',
+    }),
+  ),
 });
 
 export const JobAnswerSchema = Type.Object({ job: JobSchema });
@@ -59,6 +64,12 @@ export const CreateJobRequestSchema = Type.Object({
   deliver: Type.Optional(Type.String()),
   timezone: Type.Optional(
     Type.String({ description: 'The time zone of cron times and of times without an offset' }),
+  ),
+  retention_seconds: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1, maximum: 315_360_000 }), Type.Null()], {
+      description:
+        'How long its runs are kept after their ends, for runs that start from now on; null: as long as the server keeps others',
+    }),
   ),
 });
 

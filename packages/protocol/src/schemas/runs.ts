@@ -111,6 +111,19 @@ export const RunSchema = Type.Object({
         'Its answer, events and files are gone: lists still show this head, and nothing else knows the run',
     }),
   ),
+  evicted_for: Type.Optional(
+    Type.Literal('room', {
+      description: 'Finished runs took too much of the disk, so it had to go before its time',
+    }),
+  ),
+  keep: Type.Optional(Type.Boolean({ description: 'It stays until that is taken back; absent otherwise' })),
+  expires_at: Type.Optional(
+    Type.Number({
+      description:
+        'When a finished run and its files are deleted, in seconds since the epoch; absent while it is kept. A full disk may ' +
+        'end it earlier',
+    }),
+  ),
   output: Type.Optional(Type.String()),
   output_parsed: Type.Optional(
     Type.Unknown({ description: 'The parsed output, for a run with an output_schema' }),
@@ -136,6 +149,10 @@ export const RunSchema = Type.Object({
     }),
   ),
   webhook: Type.Optional(RunWebhookSchema),
+});
+
+export const UpdateRunRequestSchema = Type.Object({
+  keep: Type.Boolean({ description: 'true keeps the run and its files until false takes that back' }),
 });
 
 export const RunListSchema = Type.Object({

@@ -172,6 +172,10 @@ export class ContainerPlaces implements WorkspacePlaces {
     return this.#kept.replace(name, fill);
   }
 
+  diskUsage(name: string): Promise<number> {
+    return this.#kept.diskUsage(name);
+  }
+
   async discard(name: string): Promise<void> {
     await this.#kept.remove(name);
   }

@@ -59,6 +59,10 @@ export class ContainerWorkspaces extends WorkspaceAccess implements TrajectoryWo
     return this.#started().places.isReverted(workspaceName(trajectoryId));
   }
 
+  async diskUsage(trajectoryId: string): Promise<number> {
+    return this.#started().places.diskUsage(workspaceName(trajectoryId));
+  }
+
   async discard(trajectoryId: string): Promise<void> {
     await this.#started().pool.discard(trajectoryId);
   }

@@ -104,6 +104,10 @@ export class HostPlaces implements WorkspacePlaces {
     return this.#workspaces.replace(name, fill);
   }
 
+  diskUsage(name: string): Promise<number> {
+    return this.#workspaces.diskUsage(name);
+  }
+
   async discard(name: string): Promise<void> {
     await this.#workspaces.remove(name);
   }

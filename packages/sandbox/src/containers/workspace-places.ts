@@ -49,6 +49,8 @@ export interface WorkspacePlaces {
   takeOutAll(directory: ContainerDirectory): Promise<void>;
   /** The workspace must be kept, or not exist. */
   replace<T>(name: string, fill: (dir: string) => Promise<T>): Promise<T>;
+  /** The bytes that a kept workspace takes on this machine; 0 if there is none. */
+  diskUsage(name: string): Promise<number>;
   /** The workspace must be kept. */
   discard(name: string): Promise<void>;
 }

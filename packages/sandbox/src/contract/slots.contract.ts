@@ -79,6 +79,18 @@ export function describeSlots({
       });
     });
 
+    test('a workspace that no slot holds takes disk space on this machine, until it is discarded', async () => {
+      const { workspaces } = backend();
+      await bash('head -c 3000000 /dev/zero > large');
+      await backend().release(slot());
+      const used = await workspaces.diskUsage(trajectory());
+      expect(used).toBeGreaterThanOrEqual(3_000_000);
+      expect(used).toBeLessThan(4_000_000);
+      await workspaces.discard(trajectory());
+      expect(await workspaces.diskUsage(trajectory())).toBe(0);
+      expect(await workspaces.diskUsage('never seen')).toBe(0);
+    });
+
     test('acquiring a held trajectory returns the slot that holds it', async () => {
       const again = await Promise.all([backend().acquire(trajectory()), backend().acquire(trajectory())]);
       expect(again.map(({ slotId }) => slotId)).toEqual([slot().slotId, slot().slotId]);

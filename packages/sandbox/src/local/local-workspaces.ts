@@ -77,6 +77,10 @@ export class LocalWorkspaces extends WorkspaceAccess implements TrajectoryWorksp
     return false;
   }
 
+  async diskUsage(trajectoryId: string): Promise<number> {
+    return this.#started().workspaces.diskUsage(workspaceName(trajectoryId));
+  }
+
   async discard(trajectoryId: string): Promise<void> {
     await this.#whileKept(trajectoryId, (workspaces, name) => workspaces.remove(name));
   }

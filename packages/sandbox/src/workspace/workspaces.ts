@@ -32,6 +32,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
+import { type DiskUsage, findDiskUsage } from '../host/disk-usage.ts';
 import { ignoreMissing } from './files/workspace-path.ts';
 import { isAbandoned, ownedName } from './owned-names.ts';
 import { removeTree } from './remove-tree.ts';
@@ -73,6 +74,7 @@ export class Workspaces {
   readonly #awayDir: string;
   readonly #trashDir: string;
   readonly #mountable: ReadonlySet<string>;
+  #usage: Promise<DiskUsage> | undefined;
 
   private constructor(baseDir: string, mountable: readonly string[]) {
     this.baseDir = baseDir;
@@ -187,6 +189,16 @@ export class Workspaces {
 
   async isAway(name: string): Promise<boolean> {
     return (await ignoreMissing(lstat(join(this.#awayDir, name)))) !== undefined;
+  }
+
+  /** What the workspace and what belongs to it take; the directory of the operator that it may be belongs to others. */
+  async diskUsage(name: string): Promise<number> {
+    const { dir, stateDir } = this.at(name);
+    const own: string[] = [];
+    for (const path of [dir, stateDir]) if ((await ignoreMissing(lstat(path)))?.isDirectory()) own.push(path);
+    if (own.length === 0) return 0;
+    this.#usage ??= findDiskUsage();
+    return (await this.#usage)(own);
   }
 
   async hasState(name: string): Promise<boolean> {

@@ -11,7 +11,7 @@ import { fields } from './text/fields.ts';
 import { nextCommand } from './text/next-command.ts';
 import { safeJson, safeLine, safeText } from './text/safe-text.ts';
 import { type Cell, table } from './text/table.ts';
-import { localTimeInZone } from './text/time.ts';
+import { duration, localTimeInZone } from './text/time.ts';
 import { UsageError } from './usage-error.ts';
 
 export async function listJobs(args: Arguments<'jobsList'>, terminal: Terminal): Promise<number> {
@@ -38,11 +38,11 @@ export async function showJob(args: Arguments<'jobsShow'>, terminal: Terminal): 
 }
 
 export async function createJob(args: Arguments<'jobsCreate'>, terminal: Terminal): Promise<number> {
-  const { name, schedule, repeat, timezone } = args;
+  const { name, schedule, repeat, timezone, retention } = args;
   if (schedule === undefined) throw new UsageError('expected --schedule <when>');
   const prompt = await readText(args.prompt, 'the prompt', terminal);
   const job = await withJobs(args, terminal, ({ jobs }) =>
-    jobs.create({ name, schedule, prompt, repeat, timezone }),
+    jobs.create({ name, schedule, prompt, repeat, timezone, retention_seconds: retention }),
   );
   terminal.out(args.json ? safeJson(job, 2) : `${safeLine(job.id)} ${safeLine(job.name)}: ${whenNext(job)}`);
   return exitCodes.ok;
@@ -170,6 +170,9 @@ function asText(job: Job, { stdout: { style } }: Terminal): string {
       typeof job.last_run_id === 'string' ? ['run', safeLine(job.last_run_id)] : undefined,
       job.last_error === null ? undefined : ['error', style.bad(safeLine(job.last_error))],
       typeof job.last_skipped_at === 'string' ? ['skipped', shownTime(job.last_skipped_at)] : undefined,
+      typeof job.retention_seconds === 'number'
+        ? ['keeps runs', `for ${duration(job.retention_seconds)}`]
+        : undefined,
       ['runs', times === null ? String(completed) : `${completed} of ${times}`],
     ],
     style,

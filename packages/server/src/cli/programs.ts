@@ -19,6 +19,7 @@ const programs: { readonly [Key in CommandKey]: () => Promise<Program<Key>> } = 
   ui: async () => (await import('./ui.ts')).openUi,
   answer: async () => (await import('./runs/answer.ts')).answer,
   stop: async () => (await import('./runs/stop.ts')).stop,
+  keep: async () => (await import('./runs/keep.ts')).keep,
   steer: async () => (await import('./runs/steer.ts')).steer,
   diff: async () => (await import('./workspace/diff/diff.ts')).showDiff,
   apply: async () => (await import('./workspace/apply/apply.ts')).apply,

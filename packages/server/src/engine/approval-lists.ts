@@ -8,7 +8,7 @@ import {
 } from '@talaria/protocol';
 import type { Decision, Grant as StoredGrant } from '../journal/approvals.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type StoredRun, toWireHead } from '../journal/run-state.ts';
+import { type ShownWith, type StoredRun, toWireHead } from '../journal/run-state.ts';
 
 /** The same limit as for a list of runs: their answers are read with them. */
 const READ_CHARS_MAX = 4_000_000;
@@ -30,11 +30,11 @@ interface Page {
 
 export class ApprovalLists {
   readonly #journal: Journal;
-  readonly #modelName: string;
+  readonly #shownWith: ShownWith;
 
-  constructor(journal: Journal, modelName: string) {
+  constructor(journal: Journal, shownWith: ShownWith) {
     this.#journal = journal;
-    this.#modelName = modelName;
+    this.#shownWith = shownWith;
   }
 
   async list(owner: string, { status, ...page }: ListApprovals): Promise<ApprovalList> {
@@ -93,7 +93,7 @@ export class ApprovalLists {
   #question(run: StoredRun): Approval[] {
     const { approval } = run.state;
     if (approval === null) return [];
-    const head = toWireHead(run, this.#modelName);
+    const head = toWireHead(run, this.#shownWith);
     return [{ ...approval, object: 'hermes.approval', status: 'pending', run: head }];
   }
 
@@ -103,7 +103,7 @@ export class ApprovalLists {
       ...question,
       object: 'hermes.approval',
       status: 'answered',
-      run: toWireHead(run, this.#modelName),
+      run: toWireHead(run, this.#shownWith),
       choice,
       ...(answeredBy === null ? {} : { answered_by: answeredBy }),
       answered_at: answeredAt / 1000,

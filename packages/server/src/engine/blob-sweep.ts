@@ -7,8 +7,8 @@ import { SweepTimer } from '../basics/sweep-timer.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { BLOB_GRACE_MS, type Contents } from '../journal/contents.ts';
 
-/** Rare, because a sweep looks at every blob, and what it finds is little. */
-const INTERVAL_MS = 3600 * 1000;
+/** Rare, because a sweep looks at every blob of a week of runs, and what it finds is little. */
+const INTERVAL_MS = 6 * 3600 * 1000;
 /** A server that is restarted every hour sweeps, too. */
 const FIRST_MS = 60_000;
 /** Small, so that the store is never blocked for long. */

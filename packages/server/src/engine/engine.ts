@@ -17,7 +17,7 @@ import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { Journal, QueueDepth } from '../journal/journal.ts';
 import { type OutboxCounts, toWireWebhook } from '../journal/outbox.ts';
 import type { LogRecord, RunTerms } from '../journal/records.ts';
-import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
+import { type ShownWith, type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { ApprovalLists } from './approval-lists.ts';
@@ -43,6 +43,8 @@ export interface EngineOptions
   journal: Journal;
   /** The agent name that runs are shown with. */
   modelName: string;
+  /** How long runs are kept after their ends. */
+  retentionMs: number;
   /** The secrets of this server, which are masked in every text that is shown. */
   secrets: Secrets;
   /** The work of this process; none by default. */
@@ -70,15 +72,25 @@ export class Engine {
   readonly #journal: Journal;
   readonly #feeds: Feeds;
   readonly #work: Workload;
+  readonly #shownWith: ShownWith;
   #draining = false;
 
   constructor(options: EngineOptions) {
-    const { journal, modelName, secrets, chooseWebhook, work = NO_WORK, report = noReport } = options;
+    const {
+      journal,
+      modelName,
+      retentionMs,
+      secrets,
+      chooseWebhook,
+      work = NO_WORK,
+      report = noReport,
+    } = options;
     const { mask } = secrets;
     const defaultWebhook = () => chooseWebhook(undefined);
     this.#options = options;
     this.#journal = journal;
     this.#work = work;
+    this.#shownWith = { model: modelName, retentionMs };
     this.creation = new RunCreation({ ...options, work, defaultWebhook, mask, report });
     this.sessions = new SessionAccess({ journal, checkpoints: options.checkpoints, secrets, modelName });
     this.submissions = new Submissions({
@@ -97,10 +109,10 @@ export class Engine {
       checkpoints: options.checkpoints,
       sharesSessionFiles: options.sharesSessionFiles,
     });
-    this.lists = new RunLists(journal, modelName);
+    this.lists = new RunLists(journal, this.#shownWith);
     this.workspaces = new WorkspaceAccess(options);
-    this.approvals = new ApprovalLists(journal, modelName);
-    this.feed = new RunFeed(journal.changes, modelName);
+    this.approvals = new ApprovalLists(journal, this.#shownWith);
+    this.feed = new RunFeed(journal.changes, this.#shownWith);
     this.#feeds = new Feeds(journal);
   }
 
@@ -114,7 +126,7 @@ export class Engine {
   }
 
   async get(owner: string, runId: string): Promise<Run> {
-    const run = toWireRun(await this.#find(owner, runId), this.#options.modelName);
+    const run = toWireRun(await this.#find(owner, runId), this.#shownWith);
     const webhook = await this.#journal.outbox.state(runId);
     return webhook === undefined ? run : { ...run, webhook: toWireWebhook(webhook) };
   }
@@ -122,7 +134,7 @@ export class Engine {
   /** The run without its answer, also if it is evicted. */
   async getHead(owner: string, runId: string): Promise<Run> {
     const run = isRunId(runId) ? await this.#journal.heads.get(runId) : undefined;
-    return toWireHead(expectOwn(run, owner, runId), this.#options.modelName);
+    return toWireHead(expectOwn(run, owner, runId), this.#shownWith);
   }
 
   /**
@@ -142,6 +154,13 @@ export class Engine {
     const call = findCall(runId, callId, about, this.#options.secrets.mask);
     if (call === undefined) throw new TalariaError('call_not_found');
     return call;
+  }
+
+  /** Keeps the run, or takes that back; returns it as it is then. */
+  async keep(owner: string, runId: string, keep: boolean): Promise<Run> {
+    await this.#find(owner, runId);
+    await this.#journal.kept.keep(runId, keep, this.#shownWith.retentionMs);
+    return this.get(owner, runId);
   }
 
   async stop(owner: string, runId: string): Promise<void> {

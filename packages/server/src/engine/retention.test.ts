@@ -23,6 +23,12 @@ const evict = vi.fn(async (runIds: readonly string[], _options: EvictOptions) =>
   due = due.filter((runId) => !runIds.includes(runId));
   return runIds.map((runId) => `blob of ${runId}`);
 });
+/** The runs that become due for room. */
+let givenUp: string[];
+const enforce = vi.fn(async () => {
+  due.push(...givenUp);
+  return givenUp.splice(0).length > 0;
+});
 const sweepHeads = vi.fn(async (_keptMs: number, limit: number) => {
   const swept = Math.min(heads, limit);
   heads -= swept;
@@ -43,7 +49,8 @@ beforeEach(() => {
   removed = [];
   blobsFail = false;
   heads = 0;
-  for (const mock of [expired, evict, sweepHeads]) mock.mockClear();
+  givenUp = [];
+  for (const mock of [expired, evict, enforce, sweepHeads]) mock.mockClear();
   start({ retentionMs: 1000, headRetentionMs: 2000 });
 });
 afterEach(async () => {
@@ -54,7 +61,7 @@ afterEach(async () => {
 function start(times: Pick<RetentionOptions, 'retentionMs' | 'headRetentionMs'>): void {
   const note = (_fields: object, message: string) => errors.push(message);
   retention = new Retention({
-    journal: { expired, evict, heads: { sweep: sweepHeads } } as unknown as Journal,
+    journal: { kept: { expired }, evict, heads: { sweep: sweepHeads } } as unknown as Journal,
     blobs: { remove } as unknown as BlobStore,
     ...times,
     async beforeEviction(runId) {
@@ -65,6 +72,7 @@ function start(times: Pick<RetentionOptions, 'retentionMs' | 'headRetentionMs'>)
       if (stuck.has(runId)) throw new Error('a slot holds it');
       discarded.push(runId);
     },
+    disk: { enforce },
     log: { debug: note, info: note, warn: note, error: note },
   });
   retention.start();
@@ -155,17 +163,24 @@ test('sweeps do not overlap, and none begins after the stop', async () => {
   expect(expired).toHaveBeenCalledTimes(1);
 });
 
-test.each([
-  ['longer than its run', 1001, true],
-  ['as long as its run', 1000, false],
-  ['not at all', 0, false],
-])('a head that is kept %s', async (_, headRetentionMs, keepHeads) => {
-  await retention.stop();
-  start({ retentionMs: 1000, headRetentionMs });
+test('the store is told how long heads are kept', async () => {
   due = ['run_a'];
   await sweep();
-  expect(evict.mock.calls).toEqual([[['run_a'], { keepHeads }]]);
-  expect(sweepHeads).toHaveBeenCalledWith(headRetentionMs, expect.any(Number));
+  expect(evict.mock.calls).toEqual([[['run_a'], { headRetentionMs: 2000 }]]);
+  expect(sweepHeads).toHaveBeenCalledWith(2000, expect.any(Number));
+});
+
+test('runs that are to go for room go in the same sweep, after those whose time is over', async () => {
+  due = ['run_old'];
+  givenUp = ['run_a', 'run_b'];
+  await sweep();
+  expect(discarded).toEqual(['run_old', 'run_a', 'run_b']);
+  expect(due).toEqual([]);
+  enforce.mockRejectedValueOnce(new Error('disk full'));
+  heads = 1;
+  await sweep();
+  expect(errors).toHaveLength(1);
+  expect(heads).toBe(0);
 });
 
 test('deletes all heads that are due in one sweep, also when runs cannot be evicted', async () => {

@@ -1,8 +1,8 @@
 /**
- * Evicts finished runs when their retention is over: their workspaces first, then their records. In this order a crash
- * in between leaves a run that is found again, not a workspace that nobody knows of. Blobs go last, because a blob that nobody
- * needs is found by the sweep. The store keeps the head of an evicted run (`../journal/heads.ts`) until its own retention is
- * over.
+ * Evicts finished runs that are due (`../journal/kept-runs.ts`): their workspaces first, then their records. In this order a
+ * crash in between leaves a run that is found again, not a workspace that nobody knows of. Blobs go last, because a blob that
+ * nobody needs is found by the sweep. The store keeps the head of an evicted run (`../journal/heads.ts`) until its own retention
+ * is over. Runs that are to go for room (`disk-bound.ts`) go in the same sweep.
  */
 
 import { clearInBatches } from '../basics/clear-in-batches.ts';
@@ -12,6 +12,7 @@ import { sweepInBatches } from '../basics/sweep-in-batches.ts';
 import { SweepTimer } from '../basics/sweep-timer.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { DiskBound } from './disk-bound.ts';
 
 /** Heads are small, so many of them block the store no longer than a few runs do. */
 const HEADS_BATCH = 200;
@@ -20,11 +21,12 @@ export interface RetentionOptions {
   journal: Journal;
   blobs: BlobStore;
   retentionMs: number;
-  /** Counted from the end of the run, too: if it is not longer, the head goes with the run. */
+  /** Counted from the end of the run, too: if it is over by then, the head goes with the run. */
   headRetentionMs: number;
   /** Saves what must outlive the run. */
   beforeEviction(runId: string): Promise<void>;
   discardWorkspace(runId: string): Promise<void>;
+  disk: Pick<DiskBound, 'enforce'>;
   log: Log;
 }
 
@@ -45,24 +47,33 @@ export class Retention {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { journal, retentionMs, headRetentionMs, log } = this.#options;
-    const clearing = {
-      find: (limit: number) => journal.expired(retentionMs, limit),
-      clear: (runId: string) => this.#discard(runId),
-      forget: (runIds: readonly string[]) => this.#evict(runIds),
-    };
-    await clearInBatches(clearing, signal).catch((error: unknown) => {
-      log.error({ err: error }, 'evicting old runs failed; it will be retried');
+    const { journal, headRetentionMs, disk, log } = this.#options;
+    await this.#evictDue(signal);
+    const gaveUp = await disk.enforce(signal).catch((error: unknown) => {
+      log.error({ err: error }, 'making room for runs failed; it will be retried');
     });
+    if (gaveUp) await this.#evictDue(signal);
     const sweepHeads = (batch: number) => journal.heads.sweep(headRetentionMs, batch);
     await sweepInBatches(sweepHeads, HEADS_BATCH, signal).catch((error: unknown) => {
       log.error({ err: error }, 'deleting heads of old runs failed; it will be retried');
     });
   }
 
+  async #evictDue(signal: AbortSignal): Promise<void> {
+    const { journal, retentionMs, log } = this.#options;
+    const clearing = {
+      find: (limit: number) => journal.kept.expired(retentionMs, limit),
+      clear: (runId: string) => this.#discard(runId),
+      forget: (runIds: readonly string[]) => this.#evict(runIds),
+    };
+    await clearInBatches(clearing, signal).catch((error: unknown) => {
+      log.error({ err: error }, 'evicting old runs failed; it will be retried');
+    });
+  }
+
   async #evict(runIds: readonly string[]): Promise<void> {
-    const { journal, retentionMs, headRetentionMs } = this.#options;
-    const unneeded = await journal.evict(runIds, { keepHeads: headRetentionMs > retentionMs });
+    const { journal, headRetentionMs } = this.#options;
+    const unneeded = await journal.evict(runIds, { headRetentionMs });
     if (runIds.length > 0) failpoint('eviction.after-records');
     await this.#remove(unneeded);
   }

@@ -68,7 +68,7 @@ export class RunCreation {
    * A `StartJobRun`. Each run has a session of its own; for a job without a prompt, the name of the job is the prompt.
    */
   readonly startJobRun = async (job: StoredJob, nextRunAt?: number | null): Promise<string | undefined> => {
-    const { jobId, version, owner, name, prompt } = job;
+    const { jobId, version, owner, name, prompt, retentionSeconds } = job;
     const runId = createRunId();
     const told = prompt.trim() === '' ? name : prompt;
     const outcome = await this.#create({
@@ -82,6 +82,7 @@ export class RunCreation {
       },
       webhook: this.#options.defaultWebhook(),
       job: { jobId, version, nextRunAt },
+      retentionMs: retentionSeconds === null ? undefined : retentionSeconds * 1000,
     });
     if (outcome.kind === 'queue_full') throw this.#queueFull(outcome.excess);
     return outcome.kind === 'created' ? runId : undefined;

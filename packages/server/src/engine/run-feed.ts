@@ -2,7 +2,7 @@
 import type { Run } from '@talaria/protocol';
 import { type ChangeBatch, ChangeFeed, type ChangeSubscriber } from '../journal/change-feed.ts';
 import type { ChangePlace, Changes } from '../journal/changes.ts';
-import { toWireHead } from '../journal/run-state.ts';
+import { type ShownWith, toWireHead } from '../journal/run-state.ts';
 
 export interface FeedItem {
   /** A reader that has this item, and the items before it, continues with this cursor. */
@@ -13,12 +13,12 @@ export interface FeedItem {
 export class RunFeed {
   readonly #changes: Changes;
   readonly #feed: ChangeFeed;
-  readonly #modelName: string;
+  readonly #shownWith: ShownWith;
 
-  constructor(changes: Changes, modelName: string) {
+  constructor(changes: Changes, shownWith: ShownWith) {
     this.#changes = changes;
     this.#feed = new ChangeFeed(changes);
-    this.#modelName = modelName;
+    this.#shownWith = shownWith;
   }
 
   /** Readers that are attached. */
@@ -42,7 +42,7 @@ export class RunFeed {
   items(owner: string, batch: ChangeBatch): FeedItem[] {
     return batch.map(({ run, place }) => ({
       cursor: this.#changes.seal(owner, place),
-      run: toWireHead(run, this.#modelName),
+      run: toWireHead(run, this.#shownWith),
     }));
   }
 }

@@ -10,7 +10,7 @@ function searched() {
     reads.push(filter);
     return { runs: [], next: `${reads.length}` };
   };
-  return { reads, lists: new RunLists({ listRuns }, 'model') };
+  return { reads, lists: new RunLists({ listRuns }, { model: 'model', retentionMs: 1000 }) };
 }
 
 test('between two reads of a search everything else has its turn', async () => {

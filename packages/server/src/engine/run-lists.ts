@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { RunList } from '@talaria/protocol';
 import { OwnerTurns } from '../basics/owner-turns.ts';
 import type { Journal, RunFilter, RunPage } from '../journal/journal.ts';
-import { type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
+import { type ShownWith, type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 
 /** More than anybody types, and few enough for each word to be looked for in every text. */
 export const SEARCH_CHARS_MAX = 1000;
@@ -21,20 +21,20 @@ export interface ListRuns extends Omit<RunFilter, 'owner' | 'maxChars'> {
 
 export class RunLists {
   readonly #journal: Pick<Journal, 'listRuns'>;
-  readonly #modelName: string;
+  readonly #shownWith: ShownWith;
   readonly #searches = new OwnerTurns(1);
 
-  constructor(journal: Pick<Journal, 'listRuns'>, modelName: string) {
+  constructor(journal: Pick<Journal, 'listRuns'>, shownWith: ShownWith) {
     this.#journal = journal;
-    this.#modelName = modelName;
+    this.#shownWith = shownWith;
   }
 
   async page(owner: string, { headsOnly = false, ...filter }: ListRuns): Promise<RunList> {
     const { runs, next } = await this.#read({ ...filter, owner, maxChars: LIST_CHARS_MAX });
-    const modelName = this.#modelName;
+    const shownWith = this.#shownWith;
     return {
       object: 'list',
-      data: runs.map((run) => (headsOnly ? toWireHead(run, modelName) : toWireRun(run, modelName))),
+      data: runs.map((run) => (headsOnly ? toWireHead(run, shownWith) : toWireRun(run, shownWith))),
       has_more: next !== undefined,
       next_cursor: next ?? null,
     };

@@ -7,6 +7,7 @@ import type { QueuePace } from '../basics/queue-pace.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { observed } from '../telemetry/run-facts.ts';
 import { BlobSweep } from './blob-sweep.ts';
+import { DiskBound } from './disk-bound.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
@@ -38,6 +39,9 @@ export interface RunWorkOptions {
   /** How long a session is kept after its last use; 0 means forever. */
   sessionRetentionMs: number;
   discardWorkspace(runId: string): Promise<void>;
+  /** What the files of a run take on the disk of this server, and what ended runs may take together. */
+  diskUsage(runId: string): Promise<number>;
+  runDiskBytes: number;
   /** Saves what must outlive the run; afterwards the run is evicted. */
   beforeEviction(runId: string): Promise<void>;
   /** Called for every run that leaves the queue. */
@@ -46,6 +50,7 @@ export interface RunWorkOptions {
 
 export class RunWork implements Workload {
   readonly maxActive: number;
+  readonly disk: DiskBound;
   readonly #dispatcher: Dispatcher;
   readonly #retention: Retention;
   readonly #sessionRetention: SessionRetention;
@@ -65,7 +70,8 @@ export class RunWork implements Workload {
         report({ fact: 'run.claimed', run: observed(run), at: run.updatedAt, first: epoch === 1 });
       },
     });
-    this.#retention = new Retention({ ...options, journal, log });
+    this.disk = new DiskBound({ ...options, kept: journal.kept, maxBytes: options.runDiskBytes, log });
+    this.#retention = new Retention({ ...options, journal, disk: this.disk, log });
     this.#blobSweep = new BlobSweep({ contents: journal.contents, blobs: options.blobs, log });
     this.#sessionRetention = new SessionRetention({ ...options, sessions: journal.sessions, log });
   }

@@ -11,8 +11,8 @@ import { nextRunOf } from './plan.ts';
 import { parseSchedule } from './schedule.ts';
 
 export function changeJob(job: StoredJob, update: UpdateJob, now: number): JobChange {
-  const { name, prompt, skills, deliver } = update;
-  return given({ name, prompt, skills, deliver, ...changeOfPlan(job, update, now) });
+  const { name, prompt, skills, deliver, retentionSeconds } = update;
+  return given({ name, prompt, skills, deliver, retentionSeconds, ...changeOfPlan(job, update, now) });
 }
 
 export function pauseJob(job: StoredJob, reason: string | undefined, now: number): JobChange {

@@ -16,6 +16,7 @@ const REQUEST: CreateJob = {
   deliver: 'local',
   repeat: null,
   timezone: undefined,
+  retentionSeconds: null,
 };
 
 let time: TestTime;

@@ -33,7 +33,15 @@ export class ScheduledJobs {
   }
 
   async create(owner: string, request: CreateJob): Promise<Job> {
-    const { name, prompt, skills, deliver, repeat, timezone = this.#options.timezone() } = request;
+    const {
+      name,
+      prompt,
+      skills,
+      deliver,
+      repeat,
+      retentionSeconds,
+      timezone = this.#options.timezone(),
+    } = request;
     const now = this.#now();
     const schedule = parseSchedule(request.schedule, timezone, now);
     const job: NewJob = {
@@ -47,6 +55,7 @@ export class ScheduledJobs {
       timezone,
       times: schedule.kind === 'once' ? 1 : repeat,
       nextRunAt: nextRunOf(schedule, timezone, now),
+      retentionSeconds,
     };
     const stored = await this.#store.create(job, this.#options.maxJobs);
     if (stored === undefined) throw new TalariaError('too_many_jobs');

@@ -25,6 +25,7 @@ export function toWireJob(job: StoredJob): Job {
     last_error: job.lastError,
     last_skipped_at: toIso(job.lastSkippedAt),
     deliver: job.deliver,
+    retention_seconds: job.retentionSeconds,
   };
 }
 

@@ -23,6 +23,7 @@ export interface JobRow {
   last_status: 'ok' | 'error' | null;
   last_error: string | null;
   last_skipped_at: number | null;
+  retention_seconds: number | null;
 }
 
 export function toStoredJob(row: JobRow): StoredJob {
@@ -47,6 +48,7 @@ export function toStoredJob(row: JobRow): StoredJob {
     lastStatus: row.last_status,
     lastError: row.last_error,
     lastSkippedAt: row.last_skipped_at,
+    retentionSeconds: row.retention_seconds,
   };
 }
 
@@ -62,6 +64,7 @@ const COLUMNS: Record<keyof JobChange, keyof JobRow> = {
   pausedAt: 'paused_at',
   pausedReason: 'paused_reason',
   lastSkippedAt: 'last_skipped_at',
+  retentionSeconds: 'retention_seconds',
 };
 
 type Column = [name: keyof JobRow, value: string | number | null];

@@ -28,6 +28,8 @@ export interface NewJob {
   /** How often it runs before it is deleted; null means forever. */
   times: number | null;
   nextRunAt: number | null;
+  /** How long its runs are kept after their ends; null means as long as the server keeps others. */
+  retentionSeconds: number | null;
 }
 
 export interface StoredJob extends NewJob {
@@ -60,6 +62,7 @@ export type JobChange = Partial<
     | 'pausedAt'
     | 'pausedReason'
     | 'lastSkippedAt'
+    | 'retentionSeconds'
   >
 >;
 

@@ -22,6 +22,7 @@ import { grantsContract } from './contract/grants.contract.ts';
 import { headsContract } from './contract/heads.contract.ts';
 import { jobsContract } from './contract/jobs.contract.ts';
 import { keepContract } from './contract/keep.contract.ts';
+import { keptRunsContract } from './contract/kept-runs.contract.ts';
 import { leaseContract } from './contract/lease.contract.ts';
 import { outboxContract } from './contract/outbox.contract.ts';
 import { parkedContract } from './contract/parked.contract.ts';
@@ -109,6 +110,7 @@ export function describeJournalContract(
     describe('watching', () => watchContract(subject));
     if (shared) describe('the servers', () => peersContract(subject));
     describe('checkpoints', () => checkpointsContract(subject));
+    describe('kept runs', () => keptRunsContract(subject));
     describe('keeping and closing', () => keepContract(subject));
   });
 }

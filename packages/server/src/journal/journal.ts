@@ -25,6 +25,7 @@ import type { Conversations } from './conversations.ts';
 import type { Files } from './files.ts';
 import type { Heads } from './heads.ts';
 import type { JobFiring, Jobs } from './jobs.ts';
+import type { KeptRuns } from './kept-runs.ts';
 import type { Outbox, Webhook } from './outbox.ts';
 import type { Peers } from './peers.ts';
 import type { Post } from './posts.ts';
@@ -46,6 +47,8 @@ export interface NewRun {
   response?: NewResponse | undefined;
   /** The job that starts it. */
   job?: JobFiring | undefined;
+  /** How long it is kept after its end; that of the server by default (kept-runs.ts). */
+  retentionMs?: number | undefined;
   /** The blobs it needs until it is evicted; see contents.ts for when the run is refused. */
   blobs?: readonly HeldBlob[] | undefined;
   /** For a fork whose session, which is new, begins as that of another run; see sessions.ts. */
@@ -150,8 +153,8 @@ export interface RunPage {
 }
 
 export interface EvictOptions {
-  /** Whether lists still show the runs; see heads.ts. */
-  keepHeads: boolean;
+  /** How long after its end lists still show a run; see heads.ts. */
+  headRetentionMs: number;
 }
 
 export interface QueueDepth {
@@ -179,6 +182,7 @@ export interface Journal {
   readonly contents: Contents;
   readonly files: Files;
   readonly heads: Heads;
+  readonly kept: KeptRuns;
   /** Only in a store that several servers share. */
   readonly peers?: Peers;
   createRun(run: NewRun, limits: CreateLimits): Promise<CreateOutcome>;
@@ -232,11 +236,9 @@ export interface Journal {
    */
   release(lease: Lease, parkMs?: number): Promise<void>;
 
-  /** Runs that finished at least `retentionMs` ago, the longest ago first. */
-  expired(retentionMs: number, limit: number): Promise<string[]>;
   /**
-   * Deletes these runs with all their data except idempotency keys and, if they are kept, their heads; skips unfinished
-   * ones. Returns the blobs that nobody needs any more.
+   * Deletes these runs with all their data except idempotency keys and, while they are kept, their heads; skips unfinished
+   * and kept ones. Returns the blobs that nobody needs any more.
    */
   evict(runIds: readonly string[], options: EvictOptions): Promise<string[]>;
   /** The last known value while the store is unavailable. */

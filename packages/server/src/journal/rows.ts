@@ -19,15 +19,32 @@ export interface RunRow {
   /** Until then the run waits for its client, and no worker claims it. */
   parked_until: number | null;
   job_id: string | null;
+  retention_ms: number | null;
+  /** SQLite has no booleans. */
+  kept: boolean | number;
+  expires_at: number | null;
+  /** Why it goes before its time (kept-runs.ts). */
+  evicted_for: 'room' | null;
   state: string;
 }
 
 /** The columns that lists read of a run or of a head (`listed-runs.ts`). */
 export type ListedRow = Pick<
   RunRow,
-  'n' | 'run_id' | 'owner' | 'session_id' | 'created_at' | 'updated_at' | 'next_seq' | 'job_id' | 'state'
+  | 'n'
+  | 'run_id'
+  | 'owner'
+  | 'session_id'
+  | 'created_at'
+  | 'updated_at'
+  | 'next_seq'
+  | 'job_id'
+  | 'kept'
+  | 'expires_at'
+  | 'evicted_for'
+  | 'state'
 > & {
-  /** SQLite has no booleans. Absent in a row that only a whole run has. */
+  /** Absent in a row that only a whole run has. */
   evicted?: boolean | number;
 };
 
@@ -50,7 +67,10 @@ export function toStoredRun(row: ListedRow): StoredRun {
     updatedAt: row.updated_at,
     nextSeq: row.next_seq,
     jobId: row.job_id,
+    kept: Boolean(row.kept),
+    expiresAt: row.expires_at,
     evicted: Boolean(row.evicted),
+    evictedFor: row.evicted_for,
     state: toState(row),
   };
 }

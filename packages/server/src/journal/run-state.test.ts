@@ -231,6 +231,8 @@ describe('the state a driver stores', () => {
 });
 
 describe('the run a client sees', () => {
+  const SHOWN_WITH = { model: 'm', retentionMs: 60_000 };
+  const expiry = { expires_at: 1779510858.684 };
   const run = (state: RunState): StoredRun => ({
     runId: 'run_1',
     owner: 'ada',
@@ -240,7 +242,10 @@ describe('the run a client sees', () => {
     updatedAt: 1_779_510_798_684,
     nextSeq: 0,
     jobId: null,
+    kept: false,
+    expiresAt: null,
     evicted: false,
+    evictedFor: null,
     state,
   });
   const common = {
@@ -258,9 +263,11 @@ describe('the run a client sees', () => {
       const step = make.step();
       return { ...step, public: { ...step.public, cost } } as NewRecord;
     };
-    expect(toWireRun(run(after(claimed, make.step())), 'm')).not.toHaveProperty('cost');
-    expect(toWireRun(run(after(claimed, priced(0.5), make.step(), priced(0.25))), 'm').cost).toBe(0.75);
-    expect(toWireHead(run(after(claimed, priced(0))), 'm').cost).toBe(0);
+    expect(toWireRun(run(after(claimed, make.step())), SHOWN_WITH)).not.toHaveProperty('cost');
+    expect(toWireRun(run(after(claimed, priced(0.5), make.step(), priced(0.25))), SHOWN_WITH).cost).toBe(
+      0.75,
+    );
+    expect(toWireHead(run(after(claimed, priced(0))), SHOWN_WITH).cost).toBe(0);
   });
 
   it.each<[NewRecord[], object]>([
@@ -273,7 +280,7 @@ describe('the run a client sees', () => {
     ],
     [
       [claimed, step, make.completed('')],
-      { status: 'completed', last_event: 'run.completed', output: '', usage: make.usage(3, 4) },
+      { status: 'completed', last_event: 'run.completed', output: '', usage: make.usage(3, 4), ...expiry },
     ],
     [
       [claimed, step, make.failed('x')],
@@ -283,6 +290,7 @@ describe('the run a client sees', () => {
         usage_so_far: make.usage(3, 4),
         error: 'x',
         error_code: 'provider_error',
+        ...expiry,
       },
     ],
     [
@@ -313,17 +321,17 @@ describe('the run a client sees', () => {
     [[...asked, make.stopRequested()], { status: 'stopping', last_event: 'approval.request' }],
     [
       [...asked, make.stopRequested(), make.cancelledRecord()],
-      { status: 'cancelled', last_event: 'run.cancelled' },
+      { status: 'cancelled', last_event: 'run.cancelled', ...expiry },
     ],
   ])('after %j has exactly the fields of its status', (history, fields) => {
     const steps = history.filter(({ event }) => event === 'step.completed').length;
-    expect(toWireRun(run(after(...history)), 'm')).toStrictEqual({ ...common, steps, ...fields });
+    expect(toWireRun(run(after(...history)), SHOWN_WITH)).toStrictEqual({ ...common, steps, ...fields });
   });
 
   it('shows the prompt, the last seq and the job where they exist', () => {
     const request = { prompt: 'hi', shown_input: 'hi', session_named: false };
     const state = after({ event: 'run.accepted', private: request });
-    expect(toWireRun({ ...run(state), nextSeq: 3, jobId: '0123456789ab' }, 'm')).toMatchObject({
+    expect(toWireRun({ ...run(state), nextSeq: 3, jobId: '0123456789ab' }, SHOWN_WITH)).toMatchObject({
       input: 'hi',
       last_seq: 2,
       job_id: '0123456789ab',
@@ -334,11 +342,27 @@ describe('the run a client sees', () => {
     const { steps: _, ...before } = after(claimed, step);
     const state = toState({ state: JSON.stringify(before) });
     const next = foldRecord(state, { ...step, pos: 9, seq: null, at: 0 } as LogRecord);
-    expect(toWireRun(run(next), 'm')).not.toHaveProperty('steps');
+    expect(toWireRun(run(next), SHOWN_WITH)).not.toHaveProperty('steps');
+  });
+
+  it('says until when it is there, unless it is kept or gone', () => {
+    const ended = run(after(claimed, make.completed()));
+    const shown = (overrides: Partial<StoredRun>) => {
+      const { keep, expires_at, evicted_for } = toWireHead({ ...ended, ...overrides }, SHOWN_WITH);
+      return { keep, expires_at, evicted_for };
+    };
+    const none = { keep: undefined, expires_at: undefined, evicted_for: undefined };
+    expect(shown({})).toEqual({ ...none, ...expiry });
+    expect(shown({ expiresAt: 1_779_999_999_000 })).toEqual({ ...none, expires_at: 1_779_999_999 });
+    expect(shown({ kept: true, expiresAt: 5 })).toEqual({ ...none, keep: true });
+    expect(shown({ evicted: true })).toEqual(none);
+    expect(shown({ evicted: true, evictedFor: 'room' })).toEqual({ ...none, evicted_for: 'room' });
+    expect(shown({ state: after(claimed) })).toEqual(none);
+    expect(shown({ state: after(claimed), kept: true })).toEqual({ ...none, keep: true });
   });
 
   it('has no answer in its head', () => {
-    const head = toWireHead(run(after(claimed, step, make.completed('{}'))), 'm');
+    const head = toWireHead(run(after(claimed, step, make.completed('{}'))), SHOWN_WITH);
     expect(head).toMatchObject({ status: 'completed', usage: make.usage(3, 4) });
     expect(head).not.toHaveProperty('output');
   });

@@ -235,15 +235,27 @@ export interface StoredRun {
   nextSeq: number;
   /** The job that started it. */
   jobId: string | null;
+  kept: boolean;
+  /** When it is due once it has ended; null means after the retention of the server (`kept-runs.ts`). */
+  expiresAt: number | null;
   /** Its events and files are gone: this is the head (`heads.ts`). */
   evicted: boolean;
+  /** Why it had, or has, to go before its time. */
+  evictedFor: 'room' | null;
   state: RunState;
 }
 
+/** What runs of a server are shown with. */
+export interface ShownWith {
+  /** The agent name. */
+  model: string;
+  retentionMs: number;
+}
+
 /** The run as clients see it (PROTOCOL.md). */
-export function toWireRun(run: StoredRun, model: string): Run {
+export function toWireRun(run: StoredRun, shownWith: ShownWith): Run {
   const { status, output, output_is_json: isJson } = run.state;
-  const wire = toWireHead(run, model);
+  const wire = toWireHead(run, shownWith);
   // A head has only the beginning of the answer, which nobody may take for the whole.
   if (status !== 'completed' || run.evicted) return wire;
   wire.output = output ?? '';
@@ -252,7 +264,7 @@ export function toWireRun(run: StoredRun, model: string): Run {
 }
 
 /** Without the answer, which may be as long as a book. */
-export function toWireHead(run: StoredRun, model: string): Run {
+export function toWireHead(run: StoredRun, { model, retentionMs }: ShownWith): Run {
   const { state } = run;
   const wire: Run = {
     object: 'hermes.run',
@@ -270,6 +282,11 @@ export function toWireHead(run: StoredRun, model: string): Run {
   if (run.jobId !== null) wire.job_id = run.jobId;
   if (state.forked_from !== null) wire.forked_from = state.forked_from;
   if (run.evicted) wire.evicted = true;
+  else if (run.kept) wire.keep = true;
+  // The last change of an ended run is its end.
+  else if (isTerminalStatus(state.status))
+    wire.expires_at = (run.expiresAt ?? run.updatedAt + retentionMs) / 1000;
+  if (run.evictedFor !== null) wire.evicted_for = run.evictedFor;
   if (state.status === 'completed') {
     wire.usage = state.usage;
   } else if (state.usage.total_tokens > 0) {

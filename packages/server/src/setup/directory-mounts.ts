@@ -1,7 +1,7 @@
 /**
  * Lets runs work in directories of the operator, one run at a time in each: two of them would mistake each other's changes for
  * their own. A run has its directory until it ends, also while it waits for somebody or after a restart. Which run has which
- * directory is what the sandbox remembers, so nothing else has to survive a crash.
+ * directory is what the sandbox remembers, so nothing else has to survive a crash; it is asked once.
  */
 import { SandboxError, type TrajectoryWorkspaces } from '@talaria/sandbox';
 import { RunFailure } from '../agent/agent-run.ts';
@@ -25,6 +25,11 @@ export class DirectoryMounts {
   readonly #options: DirectoryMountsOptions;
   /** One after the other, so that no two runs find the same directory free. */
   #turn: Promise<unknown> = Promise.resolve();
+  /**
+   * By the path of a directory: the runs that may be unfinished and have it. Finished runs keep their links for as long as they are
+   * kept, so looking at all of them for each new run would take longer with every day.
+   */
+  readonly #holders = new Map<string, Set<string>>();
 
   constructor(options: DirectoryMountsOptions) {
     this.#options = options;
@@ -59,13 +64,18 @@ export class DirectoryMounts {
     if (known?.mode !== 'mount' || !workspaces.mount || !workspaces.mountedAt) {
       throw refused(`the operator does not let this key work in the directory '${name}' any more`);
     }
-    for (const other of await workspaces.mountedAt(known.path)) {
-      if (other !== runId && (await isUnfinished(other))) {
+    const holders = this.#holders.get(known.path) ?? new Set(await workspaces.mountedAt(known.path));
+    this.#holders.set(known.path, holders);
+    for (const other of holders) {
+      if (other === runId) continue;
+      if (await isUnfinished(other)) {
         throw refused(`${other} works in the directory '${name}'; start this run when that one has ended`);
       }
+      holders.delete(other);
     }
     try {
       await workspaces.mount(runId, known.path);
+      holders.add(runId);
     } catch (error) {
       if (!(error instanceof SandboxError) || error.code !== 'invalid_request') throw error;
       // The reason names the path, which no client may know.

@@ -13,6 +13,8 @@ import { chooseWebhook, type WebhookSettings } from '../webhooks/choose-webhook.
 import type { Store } from './configured-store.ts';
 import type { Workbench } from './workbench.ts';
 
+const SECOND_MS = 1000;
+
 export interface EngineParts {
   store: Store;
   workbench: Workbench | undefined;
@@ -32,6 +34,7 @@ export function configuredEngine(
   return new Engine({
     journal,
     modelName: config.modelName,
+    retentionMs: config.runRetentionSeconds * SECOND_MS,
     maxQueuedRuns: config.maxQueuedRuns,
     owners: Math.max(1, config.apiKeys.length),
     contextTokens: config.contextTokens,

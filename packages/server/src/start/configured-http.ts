@@ -6,6 +6,7 @@ import type { Check } from '../basics/check.ts';
 import { version } from '../basics/version.ts';
 import type { Config } from '../config/index.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { RunWork } from '../engine/run-work.ts';
 import type { ApiOptions } from '../http/api-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import type { MetricsSource } from '../http/routes/metrics.ts';
@@ -20,6 +21,7 @@ import type { Secrets } from '../secrets/secrets.ts';
 import { listDirectories } from '../setup/list-directories.ts';
 import type { ClientSlots } from '../slots/client-slots.ts';
 import type { Report } from '../telemetry/facts.ts';
+import { checkDisk } from './checks/check-disk.ts';
 import { checkStore } from './checks/check-store.ts';
 import { configuredFiles } from './configured-files.ts';
 import { type Store, storeName } from './configured-store.ts';
@@ -33,6 +35,7 @@ export interface HttpParts {
   store: Store;
   /** Undefined if the process works on no runs; then it has no slots either. */
   workbench: Workbench | undefined;
+  work: RunWork | undefined;
   slots: ClientSlots | undefined;
   peers: PeerGroup | undefined;
   jobs: Pick<ScheduledJobsOptions, 'store' | 'startRun'>;
@@ -43,7 +46,7 @@ export interface HttpParts {
 }
 
 export function configuredHttp(config: Config, parts: HttpParts): FastifyInstance {
-  const { engine, store, workbench, peers, metrics, log, report } = parts;
+  const { engine, store, workbench, work, peers, metrics, log, report } = parts;
   return createHttpServer({
     engine,
     role: config.role,
@@ -61,7 +64,12 @@ export function configuredHttp(config: Config, parts: HttpParts): FastifyInstanc
         checkStore(store.journal, storeName(config)),
         peers?.check(),
       ]);
-      return { store: storeCheck, ...workbench?.checks(), ...(others && { peers: others }) };
+      return {
+        store: storeCheck,
+        ...(work && { disk: checkDisk(work.disk.state) }),
+        ...workbench?.checks(),
+        ...(others && { peers: others }),
+      };
     },
     peers: peers && peerOptions(config, peers, workbench),
     ui: config.ui ? readBuiltFiles(builtDirectory()) : undefined,

@@ -10,6 +10,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Config } from '../config/index.ts';
 import { RunWork } from '../engine/run-work.ts';
 import type { WorkerDependencies } from '../engine/run-worker.ts';
+import { halfOfDisk } from '../files/half-of-disk.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
@@ -42,6 +43,8 @@ export function configuredWork(config: Config, parts: WorkParts): RunWork {
     headRetentionMs: config.runHeadRetentionSeconds * SECOND_MS,
     sessionRetentionMs: config.sessionRetentionSeconds * SECOND_MS,
     discardWorkspace: (runId) => workbench.workspaces.discard(runId),
+    diskUsage: (runId) => workbench.workspaces.diskUsage(runId),
+    runDiskBytes: config.runDiskBytes ?? halfOfDisk(config.dataDir),
     beforeEviction,
     pace,
   });

@@ -155,7 +155,7 @@ export async function startServer(config: Config): Promise<ServerHandle> {
     });
   opened.defer(() => deliverer?.stop());
 
-  const http = configuredHttp(config, { ...parts, engine, slots, jobs, metrics, log });
+  const http = configuredHttp(config, { ...parts, work, engine, slots, jobs, metrics, log });
   // Other servers may ask it until the end, so it announces its end when nobody can ask any more.
   opened.defer(() => peers?.stop());
   opened.defer(() => http.close());

@@ -14,7 +14,10 @@ const RUN: StoredRun = {
   updatedAt: 2000,
   nextSeq: 0,
   jobId: null,
+  kept: false,
+  expiresAt: null,
   evicted: false,
+  evictedFor: null,
   state: { ...INITIAL_STATE, started_at: 2000 },
 };
 const run = { runId: RUN.runId, createdAt: 1000, traceparent: null };

@@ -6,12 +6,13 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 
 /** Instead of the transcript. */
 export function Gone({ run }: { run: Run }) {
-  const { input, error, error_code, session_id, run_id, updated_at } = run;
+  const { input, error, error_code, session_id, run_id, updated_at, evicted_for } = run;
   return (
     <div class="gone">
       <p class="note">
-        The server has deleted the events, the files and the answer of this run. It ended {moment(updated_at)}
-        . Lists still show what is here.
+        The server has deleted the events, the files and the answer of this run
+        {evicted_for === 'room' && ', because finished runs took too much of its disk'}. It ended{' '}
+        {moment(updated_at)}. Lists still show what is here.
       </p>
       {input !== undefined && (
         <p class="asked" dir="auto">

@@ -1,4 +1,4 @@
-/** What can be done with the run: stop it, start it anew, or continue from it elsewhere. */
+/** What can be done with the run: stop it, start it anew, continue from it elsewhere, or keep it. */
 import { useSignal } from '@preact/signals';
 import { isTerminalStatus, type Run } from '@talaria/client';
 import { client, noteFailure } from '../../api/session.ts';
@@ -6,6 +6,7 @@ import { retryRun } from '../../api/start-run.ts';
 import { navigate } from '../../navigation/router.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { ForkButton } from './fork.tsx';
+import { KeepSwitch } from './keep-switch.tsx';
 import { useRunView } from './run-view.ts';
 
 export function RunActions({ run, status }: { run: Run; status: Run['status'] }) {
@@ -54,6 +55,7 @@ export function RunActions({ run, status }: { run: Run; status: Run['status'] })
         </button>
       )}
       {!run.evicted && <ForkButton />}
+      {!run.evicted && <KeepSwitch run={run} act={act} />}
       {!run.evicted && (
         <button
           type="button"

@@ -2,7 +2,7 @@
 import { type ForkedFrom, isTerminalStatus, type Run } from '@talaria/client';
 import { href } from '../../navigation/router.ts';
 import { now } from '../../ui/clock.ts';
-import { count, duration, money } from '../../ui/format.ts';
+import { count, duration, moment, money } from '../../ui/format.ts';
 import { Status } from '../../ui/status.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { RunActions } from './run-actions.tsx';
@@ -43,6 +43,8 @@ export function RunHeader({ run }: { run: Run }) {
         <Steps run={run} seen={model.steps} />
         <Tokens run={run} />
         {run.cost !== undefined && <span>{money(run.cost)}</span>}
+        {run.expires_at !== undefined && <span>kept until {moment(run.expires_at)}</span>}
+        {run.keep && <span>kept until you take that back</span>}
         {run.forked_from !== undefined && <Origin from={run.forked_from} />}
         <span class={`link ${kind}`} role="status">
           <span class="visually-hidden">This page: </span>

@@ -10,12 +10,12 @@
 import { checkedLimits } from '../../check-caller.ts';
 import { describeLimit } from '../../describe-limits.ts';
 import { LimitUnenforceableError } from '../../errors.ts';
+import { findDiskUsage } from '../../host/disk-usage.ts';
 import type { LimitName, LimitStatus, SandboxLimits } from '../../limits.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { Observed, Trial } from '../isolation/trial.ts';
 import type { BackendLimits } from './backend-limits.ts';
 import { DiskMeter } from './disk-meter.ts';
-import { findDiskUsage } from './disk-usage.ts';
 import type { GroupHome } from './group-homes.ts';
 import { RLIMIT_TESTS, type Test, trialOf, whyNoRlimit } from './limit-trial.ts';
 import { ownOomKills } from './oom-kills.ts';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { FILE_BYTES } from './disk-usage.ts';
+import { FILE_BYTES } from '../../host/disk-usage.ts';
 import { hasPython, holdDeletedFile } from './testing/hold-deleted-file.ts';
 import { WorkspaceSpace } from './workspace-space.ts';
 

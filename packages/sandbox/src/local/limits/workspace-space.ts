@@ -12,8 +12,8 @@
  * A command can exceed the limit by what it writes until the next check and the measurement after it.
  */
 import { statSync } from 'node:fs';
+import { type DiskUsage, FILE_BYTES } from '../../host/disk-usage.ts';
 import { type DiskMeter, type DiskReading, writtenBelow } from './disk-meter.ts';
-import { type DiskUsage, FILE_BYTES } from './disk-usage.ts';
 import { findUnlinked } from './unlinked-files.ts';
 
 const LOOK_MS = 100;

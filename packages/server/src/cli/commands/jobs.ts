@@ -50,6 +50,13 @@ export const jobCommands = {
         value: 'zone',
         about: "such as Europe/Berlin; default the server's",
       },
+      retention: {
+        type: 'integer',
+        value: 'seconds',
+        min: 1,
+        max: 315_360_000,
+        about: "how long its runs are kept after their ends; default as the server's others",
+      },
       json,
       server,
     },

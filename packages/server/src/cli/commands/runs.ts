@@ -177,6 +177,21 @@ export const runCommands = {
     options: { json, server },
     examples: [{ line: 'talaria stop run_0193c7e8a1b2', about: 'its commands are ended too' }],
   }),
+  keep: defineCommand({
+    name: 'keep',
+    about: 'keep runs with their files, until that is taken back',
+    details: 'The server deletes other runs some time after their ends; talaria show says when.',
+    positionals: [{ ...run, many: true }],
+    options: {
+      undo: { type: 'flag', about: 'take that back; a finished run has at least a day left then' },
+      json,
+      server,
+    },
+    examples: [
+      { line: 'talaria keep run_0193c7e8a1b2', about: 'whatever becomes of the others' },
+      { line: 'talaria keep --undo run_0193c7e8a1b2', about: 'it goes when its time is over' },
+    ],
+  }),
   steer: defineCommand({
     name: 'steer',
     about: 'tell a running run something; the model reads it before its next step',

@@ -21,6 +21,7 @@ import { checkNode } from './checks/node.ts';
 import { checkPeers } from './checks/peers.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPostgres } from './checks/postgres.ts';
+import { checkRunDisk } from './checks/run-disk.ts';
 import { checkSandbox } from './checks/sandbox.ts';
 import type { Finding } from './finding.ts';
 
@@ -40,7 +41,7 @@ const checksOf = ({ role, database }: Config): readonly Check[] => [
     check: () => (database.kind === 'sqlite' ? checkDatabase(database.path) : checkPostgres(database)),
   },
   ...(database.kind === 'postgres' ? [{ name: 'peers', check: () => checkPeers(database.url) }] : []),
-  ...(role === 'http' ? [] : WORK_CHECKS),
+  ...(role === 'http' ? [] : [{ name: 'disk', check: checkRunDisk }, ...WORK_CHECKS]),
   { name: 'port', check: checkPort },
 ];
 

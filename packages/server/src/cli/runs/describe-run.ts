@@ -2,6 +2,7 @@
 import { isTerminalStatus, type Run } from '@talaria/client';
 import type { Style } from '../style.ts';
 import { safeCommandLine, safeLine } from '../text/safe-text.ts';
+import { localTime } from '../text/time.ts';
 import { callLine } from './pending-call.ts';
 
 /** An answer may be as long as a book; a list shows only its beginning. */
@@ -22,6 +23,12 @@ export function describeRun(run: Run): string {
   const prompt = isTerminalStatus(run.status) ? run.input : undefined;
   const fact = start(run.error ?? run.output ?? prompt ?? run.last_event ?? '');
   return safeLine(run.evicted ? `evicted: ${fact}` : fact);
+}
+
+/** Until when the run is kept, in words; undefined for one that is unfinished or gone, and from an older server. */
+export function describeKeeping({ keep, expires_at }: Run): string | undefined {
+  if (keep === true) return 'until that is taken back';
+  return expires_at === undefined ? undefined : `until ${localTime(new Date(expires_at * 1000))}`;
 }
 
 /** The first characters of whatever the server put there. */

@@ -10,7 +10,7 @@ import { safeJson, safeLine, safeText } from '../text/safe-text.ts';
 import { age, duration, localTime } from '../text/time.ts';
 import { tokens } from '../text/tokens.ts';
 import { howToApprove, questionLines } from './approval-question.ts';
-import { paintStatus } from './describe-run.ts';
+import { describeKeeping, paintStatus } from './describe-run.ts';
 import { callLines, howToAnswer } from './pending-call.ts';
 
 export async function showRun(args: Arguments<'show'>, terminal: Terminal): Promise<number> {
@@ -32,6 +32,7 @@ async function getRun(client: Talaria, runId: string): Promise<Run> {
 
 function asText(run: Run, { stdout: { style, columns } }: Terminal, server: string | undefined): string {
   const { approval, output, pending_calls: calls = [] } = run;
+  const kept = describeKeeping(run);
   const used = tokens(run.usage ?? run.usage_so_far);
   const lines = fields(
     [
@@ -43,7 +44,8 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal, server: stri
       run.model === undefined ? undefined : ['model', safeLine(run.model)],
       used === undefined ? undefined : ['tokens', used],
       run.cost === undefined ? undefined : ['cost', dollars(run.cost)],
-      run.evicted ? ['evicted', 'its answer, events and files are gone'] : undefined,
+      kept === undefined ? undefined : ['kept', kept],
+      run.evicted ? ['evicted', whyGone(run)] : undefined,
       run.error === undefined ? undefined : ['error', style.bad(safeLine(errorOf(run)))],
     ],
     style,
@@ -70,6 +72,11 @@ function times({ created_at, updated_at, status }: Run): Field[] {
     ['created', `${localTime(new Date(created_at * 1000))} (${age(created_at)} ago)`],
     [ended ? 'took' : 'so far', duration((ended ? updated_at : Date.now() / 1000) - created_at)],
   ];
+}
+
+function whyGone({ evicted_for }: Run): string {
+  const gone = 'its answer, events and files are gone';
+  return evicted_for === 'room' ? `${gone}, to make room on the disk` : gone;
 }
 
 /** As many digits as tell a cheap step from a free one. */

@@ -71,9 +71,20 @@ export const storageSettings = {
     key: 'run_retention_seconds',
     // Retention is enforced by a sweep, not a timer: ten years simply means "long".
     kind: seconds({ min: 0, max: 315_360_000 }),
-    default: 3600,
+    default: 604_800,
     group: 'Storage',
-    about: 'how long the server keeps a finished run, its events and its workspace',
+    about:
+      'how long the server keeps a finished run, its events and its workspace; a job may say otherwise, and a run can be kept for good',
+  }),
+  runDiskBytes: define({
+    env: 'TALARIA_RUN_DISK_BYTES',
+    key: 'run_disk_bytes',
+    kind: integer({ min: 1, max: 1_125_899_906_842_624 }),
+    default: undefined,
+    defaultText: 'half of the disk of the data directory',
+    group: 'Storage',
+    about:
+      'how much finished runs may take on the disk of this server; beyond that, those that ended first go before their time',
   }),
   runHeadRetentionSeconds: define({
     env: 'TALARIA_RUN_HEAD_RETENTION_SECONDS',

@@ -61,6 +61,16 @@ export const RUN_OPERATIONS: Record<string, Operation> = {
     answer: schemas.RunSchema,
     errors: [400, 401, 404],
   },
+  'PATCH /v1/runs/{run_id}': {
+    tag: 'runs',
+    summary: 'Keep a run, or take that back',
+    description:
+      'A kept run, and its files, are not deleted. When that is taken back, a finished run goes at its usual time, but not before ' +
+      'a day has passed (or its whole retention, if that is shorter).',
+    body: schemas.UpdateRunRequestSchema,
+    answer: schemas.RunSchema,
+    errors: [400, 401, 404, 413],
+  },
   'GET /v1/approvals': {
     tag: 'runs',
     summary: 'List questions to people, over all runs, newest first',

@@ -48,6 +48,7 @@ const ENDPOINTS = {
   runs: { method: 'POST', path: '/v1/runs' },
   run_list: { method: 'GET', path: '/v1/runs' },
   run_status: { method: 'GET', path: '/v1/runs/{run_id}' },
+  run_update: { method: 'PATCH', path: '/v1/runs/{run_id}' },
   run_events: { method: 'GET', path: '/v1/runs/{run_id}/events' },
   run_feed: { method: 'GET', path: '/v1/feed' },
   run_approval: { method: 'POST', path: '/v1/runs/{run_id}/approval' },

@@ -1,4 +1,4 @@
-/** `/v1/runs`: create, fork, get, list, calls, stop, approve, steer, outputs of client tools (PROTOCOL.md). */
+/** `/v1/runs`: create, fork, get, keep, list, calls, stop, approve, steer, outputs of client tools (PROTOCOL.md). */
 import {
   parseApprovalAnswer,
   parseCreateRun,
@@ -7,6 +7,7 @@ import {
   parseObject,
   parseSteer,
   parseToolOutputs,
+  parseUpdateRun,
   RUN_STATUSES,
   type RunCreated,
   type RunList,
@@ -72,6 +73,11 @@ export function installRunRoutes(app: FastifyInstance, engine: Engine): void {
   const runExists = async (request: FastifyRequest): Promise<void> => {
     await engine.get(request.owner, (request.params as RunRoute['Params']).run_id);
   };
+
+  app.patch<RunRoute>('/v1/runs/:run_id', { preParsing: runExists }, async (request) => {
+    const { keep } = parseUpdateRun(parseJsonBody(request.body));
+    return engine.keep(request.owner, request.params.run_id, keep);
+  });
 
   app.post<RunRoute>(
     '/v1/runs/:run_id/fork',

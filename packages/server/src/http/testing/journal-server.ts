@@ -29,6 +29,7 @@ export function createJournalServer(
   const engine = new Engine({
     journal,
     modelName,
+    retentionMs: 604_800_000,
     maxQueuedRuns: 1,
     owners: 1,
     contextTokens: 0,

@@ -13,6 +13,7 @@ import {
   evictExpired,
   finishedRun,
   LEASE_MS,
+  NO_HEADS,
   step,
 } from '../testing/records.ts';
 import { waitFor } from '../testing/wait.ts';
@@ -98,7 +99,7 @@ export function changesContract(subject: Subject): void {
     const place = await journal.changes.now();
     const gone = await finishedRun(journal);
     const { changed } = await read(journal, place);
-    await evictExpired(journal, 0, 10, { keepHeads: false });
+    await evictExpired(journal, 0, 10, NO_HEADS);
     expect(await journal.changes.runs([changed[0]!.ordinal], ALL_CHARS)).toEqual([]);
     expect((await read(journal, place)).ids).not.toContain(gone);
   });

@@ -14,13 +14,13 @@ import {
   failed,
   finishedRun,
   HEADS_KEPT,
+  NO_HEADS,
   newJob,
   stepRecord,
 } from '../testing/records.ts';
 import { waitFor } from '../testing/wait.ts';
 
 const HOUR_MS = 3600 * 1000;
-const NO_HEADS = { keepHeads: false };
 
 export function headsContract(subject: Subject): void {
   const { itTimed } = subject;

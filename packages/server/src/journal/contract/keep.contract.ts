@@ -14,6 +14,7 @@ import {
   finishedRun,
   HEADS_KEPT,
   LEASE_MS,
+  NO_HEADS,
   NO_LIMIT,
   newRun,
   reasoning,
@@ -30,25 +31,25 @@ export function keepContract(subject: Subject): void {
       .filter(({ evicted }) => !evicted)
       .map(({ runId }) => runId);
 
-  it.each([true, false])(
-    'eviction removes the run with all its data; its head is kept: %s',
-    async (keepHeads) => {
-      const { journal } = subject;
-      const runId = await finishedRun(journal, { sessionId: 's' }, delta(), step(), completed());
-      const later = (await journal.getRun(await createRun(journal, { sessionId: 's' })))!;
-      expect(await journal.previousTurn(later)).toBe(runId);
+  it.each([
+    ['kept', HEADS_KEPT],
+    ['not kept', NO_HEADS],
+  ])('eviction removes the run with all its data; its head is %s', async (_, options) => {
+    const { journal } = subject;
+    const runId = await finishedRun(journal, { sessionId: 's' }, delta(), step(), completed());
+    const later = (await journal.getRun(await createRun(journal, { sessionId: 's' })))!;
+    expect(await journal.previousTurn(later)).toBe(runId);
 
-      expect(await evictExpired(journal, 0, 10, { keepHeads })).toEqual([runId]);
+    expect(await evictExpired(journal, 0, 10, options)).toEqual([runId]);
 
-      expect(await journal.getRun(runId)).toBeUndefined();
-      await expect(journal.readEvents(runId, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
-      expect(await journal.readLog(runId, -1)).toEqual([]);
-      expect(await journal.previousTurn(later)).toBeUndefined();
-      expect(await list()).toEqual([later.runId]);
-      await expect(journal.post(runId, { kind: 'stop' })).rejects.toMatchObject({ code: 'run_not_found' });
-      expect(await evictExpired(journal, 0, 10)).toEqual([]);
-    },
-  );
+    expect(await journal.getRun(runId)).toBeUndefined();
+    await expect(journal.readEvents(runId, -1, 10)).rejects.toMatchObject({ code: 'run_not_found' });
+    expect(await journal.readLog(runId, -1)).toEqual([]);
+    expect(await journal.previousTurn(later)).toBeUndefined();
+    expect(await list()).toEqual([later.runId]);
+    await expect(journal.post(runId, { kind: 'stop' })).rejects.toMatchObject({ code: 'run_not_found' });
+    expect(await evictExpired(journal, 0, 10)).toEqual([]);
+  });
 
   it('eviction skips an unfinished run, even when it is named', async () => {
     const { journal } = subject;

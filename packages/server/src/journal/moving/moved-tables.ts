@@ -22,6 +22,8 @@ const NOT_MOVED: Readonly<Record<string, string>> = {
   'runs.changed': 'is such a mark',
   'runs.settled': 'is such a mark',
   'run_heads.changed': 'is such a mark',
+  'runs.bytes': 'is measured again',
+  disk_use: 'is the sum of what was measured',
 };
 
 export function isMoved(table: string, column?: string): boolean {

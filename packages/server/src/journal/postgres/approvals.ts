@@ -76,7 +76,8 @@ export class PostgresApprovals implements Approvals {
     const { rows, next } = await this.#page<DecisionRow>('decisions', filter);
     const runs = await this.#database.rows<ListedRow>(
       ASKED,
-      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, evicted,
+      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, kept, expires_at,
+              evicted_for, evicted,
               CASE WHEN state ~ (chr(92) || chr(92) || 'u(0000|d[89a-f])') THEN state
                    ELSE (state::jsonb - 'output')::text END AS state
          FROM ${LISTED_RUNS} WHERE run_id = ANY ($1::text[])`,

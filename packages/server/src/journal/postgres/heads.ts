@@ -17,9 +17,10 @@ export function keepHeads(tx: Transaction, runs: readonly EndedRow[]): void {
   if (runs.length === 0) return;
   const column = <T>(value: (run: EndedRow) => T): T[] => runs.map(value);
   tx.send(
-    `INSERT INTO run_heads (n, run_id, owner, session_id, status, created_at, updated_at, finished_at, next_seq, job_id, state)
+    `INSERT INTO run_heads (n, run_id, owner, session_id, status, created_at, updated_at, finished_at, next_seq, job_id,
+                            evicted_for, state)
      SELECT * FROM unnest ($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-                           $8::bigint[], $9::integer[], $10::text[], $11::text[])`,
+                           $8::bigint[], $9::integer[], $10::text[], $11::text[], $12::text[])`,
     [
       column((run) => run.n),
       column((run) => run.run_id),
@@ -31,6 +32,7 @@ export function keepHeads(tx: Transaction, runs: readonly EndedRow[]): void {
       column((run) => run.finished_at),
       column((run) => run.next_seq),
       column((run) => run.job_id),
+      column((run) => run.evicted_for),
       column((run) => headState(toState(run))),
     ],
   );

@@ -84,9 +84,9 @@ export class PostgresJobs implements Jobs {
       await tx.rows("SELECT pg_advisory_xact_lock(hashtext('talaria jobs'), hashtext($1))", [job.owner]);
       const [row] = await tx.rows<JobRow>(
         `INSERT INTO jobs (job_id, owner, version, name, prompt, skills, deliver, schedule, timezone, times, completed,
-                           created_at, next_run_at)
-         SELECT $1, $2, 1, $3, $4, $5, $6, $7, $8, $9::integer, 0, $10, $11::bigint
-          WHERE (SELECT count(*) FROM jobs WHERE owner = $2) < $12
+                           created_at, next_run_at, retention_seconds)
+         SELECT $1, $2, 1, $3, $4, $5, $6, $7, $8, $9::integer, 0, $10, $11::bigint, $12::bigint
+          WHERE (SELECT count(*) FROM jobs WHERE owner = $2) < $13
          RETURNING *`,
         [
           job.jobId,
@@ -100,6 +100,7 @@ export class PostgresJobs implements Jobs {
           job.times,
           tx.now,
           job.nextRunAt,
+          job.retentionSeconds,
           maxJobs,
         ],
       );

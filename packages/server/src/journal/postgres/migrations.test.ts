@@ -98,6 +98,14 @@ it('keeps grants and answers of a version that could not list them', async () =>
   await query(
     url,
     `DROP TABLE run_heads;
+     DROP TRIGGER workspaces_counted ON workspaces;
+     DROP FUNCTION count_disk_use;
+     DROP TABLE disk_use;
+     ALTER TABLE workspaces DROP COLUMN bytes, DROP COLUMN ended_at, DROP COLUMN gives_way;
+     ALTER TABLE jobs DROP COLUMN retention_seconds;
+     DROP TRIGGER runs_own_expiry ON runs;
+     DROP FUNCTION set_own_expiry;
+     ALTER TABLE runs DROP COLUMN retention_ms, DROP COLUMN kept, DROP COLUMN expires_at, DROP COLUMN evicted_for;
      DROP INDEX records_checkpoints;
      ALTER TABLE sessions DROP COLUMN files;
      DROP TABLE blobs, blob_chunks, blob_refs, files, file_totals;

@@ -457,6 +457,63 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX run_heads_by_creation ON run_heads (owner, created_at, n);
   CREATE INDEX run_heads_by_change ON run_heads (owner, changed);
   `,
+  // 14: how long a run is kept, and what its files take on the disks of servers
+  `
+  -- retention_ms: the run's own, where it is not that of the server. expires_at: when it is due, where that does not follow from
+  -- the retention of the server.
+  ALTER TABLE runs
+    ADD COLUMN retention_ms bigint,
+    ADD COLUMN kept         boolean NOT NULL DEFAULT false,
+    ADD COLUMN expires_at   bigint,
+    ADD COLUMN evicted_for  text;
+  ALTER TABLE run_heads ADD COLUMN evicted_for text;
+  CREATE INDEX runs_retained ON runs (finished_at) WHERE finished_at IS NOT NULL AND expires_at IS NULL AND NOT kept;
+  CREATE INDEX runs_expiring ON runs (expires_at) WHERE finished_at IS NOT NULL AND expires_at IS NOT NULL AND NOT kept;
+
+  -- In the database, so that it also holds for runs that servers of an earlier version end.
+  CREATE FUNCTION set_own_expiry() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.expires_at := NEW.finished_at + NEW.retention_ms;
+      RETURN NEW;
+    END
+  $$;
+  CREATE TRIGGER runs_own_expiry BEFORE UPDATE ON runs
+    FOR EACH ROW WHEN (NEW.finished_at IS NOT NULL AND OLD.finished_at IS NULL AND NEW.retention_ms IS NOT NULL)
+    EXECUTE FUNCTION set_own_expiry();
+
+  -- bytes and ended_at, the end of the run: once the files are measured. gives_way: the run has to go for room on this server.
+  ALTER TABLE workspaces
+    ADD COLUMN bytes     bigint,
+    ADD COLUMN ended_at  bigint,
+    ADD COLUMN gives_way boolean NOT NULL DEFAULT false;
+  CREATE INDEX workspaces_by_end ON workspaces (server_id, ended_at) WHERE bytes > 0 AND NOT evicted AND NOT gives_way;
+  CREATE INDEX workspaces_unmeasured ON workspaces (server_id) WHERE bytes IS NULL AND NOT evicted;
+
+  -- The sum of each server over runs that neither are gone nor have to go, so that nobody has to add it up.
+  CREATE TABLE disk_use (
+    server_id text   PRIMARY KEY,
+    bytes     bigint NOT NULL
+  );
+  CREATE FUNCTION count_disk_use() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      -- In this order everywhere, so that no two transactions wait for each other.
+      INSERT INTO disk_use AS d (server_id, bytes)
+        SELECT server_id, sum(bytes) FROM (
+          SELECT server_id, bytes FROM new_rows WHERE bytes IS NOT NULL AND NOT evicted AND NOT gives_way
+          UNION ALL
+          SELECT server_id, -bytes FROM old_rows WHERE bytes IS NOT NULL AND NOT evicted AND NOT gives_way) changed
+         GROUP BY server_id HAVING sum(bytes) <> 0 ORDER BY server_id
+      ON CONFLICT (server_id) DO UPDATE SET bytes = d.bytes + excluded.bytes;
+      RETURN NULL;
+    END
+  $$;
+  CREATE TRIGGER workspaces_counted AFTER UPDATE ON workspaces
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_disk_use();
+
+  -- How long the runs of the job are kept, where it says so.
+  ALTER TABLE jobs ADD COLUMN retention_seconds bigint;
+  `,
 ];
 
 /** The newest schema there is. */

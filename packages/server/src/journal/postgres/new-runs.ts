@@ -43,11 +43,13 @@ export class NewRuns {
     // In the order in which they came: a run's number is its place in lists and in the queue.
     tx.send(
       `WITH asked AS (
-         SELECT * FROM unnest ($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-           WITH ORDINALITY AS a (run_id, owner, session_id, status, state, job_id, request, place)),
+         SELECT * FROM unnest ($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                                 $9::bigint[])
+           WITH ORDINALITY AS a (run_id, owner, session_id, status, state, job_id, request, retention_ms, place)),
        made AS (
-         INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state, job_id)
-         SELECT run_id, owner, session_id, status, $1, $1, 1, 0, 0, state, job_id FROM asked ORDER BY place
+         INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, state, job_id,
+                           retention_ms)
+         SELECT run_id, owner, session_id, status, $1, $1, 1, 0, 0, state, job_id, retention_ms FROM asked ORDER BY place
          RETURNING n, run_id)
        INSERT INTO records (run, pos, seq, event, at, private)
        SELECT n, 0, NULL, 'run.accepted', $1, request FROM made JOIN asked USING (run_id)`,
@@ -60,6 +62,7 @@ export class NewRuns {
         states.map((state) => JSON.stringify(state)),
         rows.map(({ run }) => run.job?.jobId ?? null),
         rows.map(({ run }) => JSON.stringify(run.request)),
+        rows.map(({ run }) => run.retentionMs ?? null),
       ],
     );
   }

@@ -42,7 +42,6 @@ import {
   ASKED,
   Database,
   MIGRATION,
-  NOW,
   NOW_OR_NEVER,
   type Patience,
   PROBE,
@@ -55,6 +54,7 @@ import { type Answer, GroupCommit } from './group-commit.ts';
 import { type EndedRow, keepHeads, PostgresHeads } from './heads.ts';
 import { findKey, keysOfEvictedRuns, sweepKeys } from './idempotency-keys.ts';
 import { PostgresJobs } from './jobs.ts';
+import { PostgresKeptRuns } from './kept-runs.ts';
 import { LastKnown } from './last-known.ts';
 import { clearLeftovers, leave } from './leftovers.ts';
 import { migrate } from './migrations.ts';
@@ -98,6 +98,7 @@ export class PostgresJournal implements Journal {
   readonly contents: PostgresContents;
   readonly files: PostgresFiles;
   readonly heads: PostgresHeads;
+  readonly kept: PostgresKeptRuns;
   /** The bytes are in the same database. */
   readonly blobs: PostgresBlobs;
   readonly peers: Peers;
@@ -167,6 +168,7 @@ export class PostgresJournal implements Journal {
     this.contents = new PostgresContents(database);
     this.files = new PostgresFiles(database);
     this.heads = new PostgresHeads(database);
+    this.kept = new PostgresKeptRuns(database, this.#announcements);
     this.blobs = new PostgresBlobs(database);
     this.peers = {
       secret: keys.peers,
@@ -283,37 +285,28 @@ export class PostgresJournal implements Journal {
     this.#announcements.changes();
   }
 
-  async expired(retentionMs: number, limit: number): Promise<string[]> {
-    const rows = await this.#database.rowsByClock<{ run_id: string }>(
-      ASKED,
-      `SELECT run_id FROM runs WHERE finished_at <= ${NOW} - $2 ORDER BY finished_at LIMIT $3`,
-      [retentionMs, limit],
-    );
-    return rows.map((row) => row.run_id);
-  }
-
   async evict(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
     const unneeded = runIds.length > 0 ? await this.#removeRuns(runIds, options) : [];
-    if (options.keepHeads && runIds.length > 0) this.#announcements.changes();
+    if (runIds.length > 0) this.#announcements.changes();
     await clearLeftovers(this.#database);
     await sweepKeys(this.#database);
     return unneeded;
   }
 
   /** Skips runs that somebody else is deleting. Returns the blobs that nobody needs any more. */
-  #removeRuns(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
+  #removeRuns(runIds: readonly string[], { headRetentionMs }: EvictOptions): Promise<string[]> {
     return this.#database.transaction(ASKED, async (tx) => {
       const gone = await tx.rows<GoneRun>(
         `DELETE FROM runs
-          WHERE n IN (SELECT n FROM runs WHERE run_id = ANY ($1::text[]) AND finished_at IS NOT NULL
+          WHERE n IN (SELECT n FROM runs WHERE run_id = ANY ($1::text[]) AND finished_at IS NOT NULL AND NOT kept
                        ORDER BY n FOR UPDATE SKIP LOCKED)
          RETURNING n, run_id, owner, session_id, status, created_at, updated_at, finished_at, next_pos, next_seq, job_id,
-                   session_gone, CASE WHEN $2 THEN state ELSE '{}' END AS state`,
-        [runIds, options.keepHeads],
+                   evicted_for, session_gone, CASE WHEN finished_at > $2 THEN state ELSE '{}' END AS state`,
+        [runIds, tx.now - headRetentionMs],
       );
       const ids = gone.map((row) => row.run_id);
       // Runs of a deleted session leave no heads: its owner does not want to find them in a list.
-      const kept = options.keepHeads ? gone.filter((row) => !row.session_gone) : [];
+      const kept = gone.filter((row) => row.finished_at > tx.now - headRetentionMs && !row.session_gone);
       keepHeads(tx, kept);
       decisionsOfGoneRuns(
         tx,

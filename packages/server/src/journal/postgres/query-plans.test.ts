@@ -30,7 +30,16 @@ import { startPostgres, type TestPostgres } from './testing/start-postgres.ts';
 const ROWS_MAX = 2_000;
 const PAGES_MAX = 3_000;
 /** Always few rows, however much is stored: no index would help. */
-const SMALL = ['owners', 'file_totals', 'keys', 'probe', 'leftovers', 'servers', 'talaria_schema'];
+const SMALL = [
+  'owners',
+  'file_totals',
+  'keys',
+  'probe',
+  'leftovers',
+  'servers',
+  'disk_use',
+  'talaria_schema',
+];
 
 /** The schema, and the one row that exists while a store is moved: neither is part of serving. */
 const ELSEWHERE = ['migrations.ts', 'move-mark.ts'];
@@ -93,7 +102,7 @@ it('an idle server sends one statement for each poll, and no transaction', async
     const journal = await PostgresJournal.open({ url: empty });
     const before = soFar.length;
     await journal.claim('w', LEASE_MS, 10);
-    await journal.expired(0, 10);
+    await journal.kept.expired(0, 10);
     await journal.queueDepth();
     await journal.sessions.sweep(0, 10);
     await journal.heads.sweep(0, 10);
@@ -102,11 +111,13 @@ it('an idle server sends one statement for each poll, and no transaction', async
     await journal.outbox.due();
     await journal.outbox.counts();
     await journal.peers.servers.list();
+    await journal.kept.unmeasured('server_1', 10);
+    await journal.kept.used('server_1');
     questions = soFar.length - before;
     await journal.close();
   });
-  expect(questions).toBe(10);
-  expect(plans.slice(-10).map(({ sql }) => sql.split(' ')[0])).toEqual(Array(10).fill('SELECT'));
+  expect(questions).toBe(12);
+  expect(plans.slice(-12).map(({ sql }) => sql.split(' ')[0])).toEqual(Array(12).fill('SELECT'));
 });
 
 function isAmong(plans: readonly Plan[], beginning: string): boolean {
@@ -384,12 +395,17 @@ async function keepContents(journal: PostgresJournal): Promise<void> {
 }
 
 async function sweep(journal: PostgresJournal): Promise<void> {
+  for (const keep of [true, false]) await journal.kept.keep(RUN, keep, Number.MAX_SAFE_INTEGER);
+  const [runId] = await journal.kept.unmeasured('server_1', 20);
+  await journal.kept.measured('server_1', [{ runId: runId!, bytes: 5 }]);
+  await journal.kept.used('server_1');
+  await journal.kept.giveUp('server_1', 1, 20);
   // So long that it takes several transactions, and with a key that expires with it.
   const idempotency = { key: createRunId(), bodyHash: 'b', keptMs: 0 };
   const long = await claim(journal, await create(journal, { idempotency }));
   await journal.append(long, [...Array.from({ length: 1_100 }, () => delta()), completed()]);
   await journal.evict([long.runId], HEADS_KEPT);
-  await journal.evict(await journal.expired(3_600_000, 5), HEADS_KEPT);
+  await journal.evict(await journal.kept.expired(3_600_000, 5), HEADS_KEPT);
   await journal.heads.sweep(3_600_000, 5);
   await journal.sessions.sweep(3_600_000, 5);
   await journal.evict([], HEADS_KEPT);

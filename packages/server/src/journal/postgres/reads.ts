@@ -54,7 +54,8 @@ export class PostgresReader {
       part: (select, rows) => `(${select} ORDER BY n DESC LIMIT ${given(rows)})`,
     });
     const rows = await this.#query<ListedRow>(
-      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, evicted,
+      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, kept, expires_at,
+              evicted_for, evicted,
               CASE WHEN coalesce(sum(length(state)) OVER before, 0) < ${given(maxChars)} THEN state END AS state
          FROM (${page}) page
        WINDOW before AS (ORDER BY n DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)

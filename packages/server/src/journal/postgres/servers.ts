@@ -96,9 +96,9 @@ export class PostgresServers implements Servers {
          RETURNING server_id`,
         [tx.now - unseenMs],
       );
-      tx.send('DELETE FROM workspaces WHERE evicted AND server_id = ANY ($1::text[])', [
-        gone.map((row) => row.server_id),
-      ]);
+      const ids = gone.map((row) => row.server_id);
+      tx.send('DELETE FROM workspaces WHERE evicted AND server_id = ANY ($1::text[])', [ids]);
+      tx.send('DELETE FROM disk_use WHERE server_id = ANY ($1::text[])', [ids]);
     });
   }
 }

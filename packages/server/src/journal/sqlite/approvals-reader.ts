@@ -54,7 +54,8 @@ export class ApprovalsReader {
   /** A list shows no answers of runs, and they may be long. */
   #headOf(runId: string): ListedRow | undefined {
     return this.#statement(
-      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, evicted,
+      `SELECT n, run_id, owner, session_id, created_at, updated_at, next_seq, job_id, kept, expires_at,
+              evicted_for, evicted,
               json_remove(state, '$.output') AS state
          FROM ${LISTED_RUNS} WHERE run_id = ?`,
     ).get<ListedRow>(runId);

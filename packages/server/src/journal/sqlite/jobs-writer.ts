@@ -21,8 +21,8 @@ export class JobsWriter {
     if (count >= maxJobs) return undefined;
     this.#run(
       `INSERT INTO jobs (job_id, owner, version, name, prompt, skills, deliver, schedule, timezone, times, completed,
-                         created_at, next_run_at)
-       VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+                         created_at, next_run_at, retention_seconds)
+       VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
       job.jobId,
       job.owner,
       job.name,
@@ -34,6 +34,7 @@ export class JobsWriter {
       job.times,
       now,
       job.nextRunAt,
+      job.retentionSeconds,
     );
     return this.#job(job.jobId);
   }

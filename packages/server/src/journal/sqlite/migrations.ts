@@ -403,6 +403,39 @@ const MIGRATIONS: readonly string[] = [
     bytes      BLOB    NOT NULL
   ) STRICT;
   `,
+  // 20: how long a run is kept, and what it takes on the disk
+  `
+  -- retention_ms: the run's own, where it is not that of the server. expires_at: when it is due, where that does not follow from
+  -- the retention of the server. bytes: its files, records and checkpoints, once they are measured.
+  ALTER TABLE runs ADD COLUMN retention_ms INTEGER;
+  ALTER TABLE runs ADD COLUMN kept         INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN expires_at   INTEGER;
+  ALTER TABLE runs ADD COLUMN evicted_for  TEXT;
+  ALTER TABLE runs ADD COLUMN bytes        INTEGER;
+  ALTER TABLE run_heads ADD COLUMN evicted_for TEXT;
+  DROP INDEX runs_finished;
+  CREATE INDEX runs_retained ON runs (finished_at) WHERE finished_at IS NOT NULL AND expires_at IS NULL AND kept = 0;
+  CREATE INDEX runs_expiring ON runs (expires_at) WHERE finished_at IS NOT NULL AND expires_at IS NOT NULL AND kept = 0;
+  CREATE INDEX runs_by_end ON runs (finished_at) WHERE finished_at IS NOT NULL AND kept = 0 AND evicted_for IS NULL;
+  CREATE INDEX runs_unmeasured ON runs (finished_at) WHERE finished_at IS NOT NULL AND bytes IS NULL;
+
+  -- The sum over runs that are not to go for room, so that nobody has to add it up.
+  CREATE TABLE disk_use (
+    id    INTEGER PRIMARY KEY CHECK (id = 0),
+    bytes INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO disk_use (id, bytes) VALUES (0, 0);
+  CREATE TRIGGER runs_measured AFTER UPDATE OF bytes, evicted_for ON runs BEGIN
+    UPDATE disk_use SET bytes = bytes + iif(NEW.evicted_for IS NULL, coalesce(NEW.bytes, 0), 0)
+                                      - iif(OLD.evicted_for IS NULL, coalesce(OLD.bytes, 0), 0);
+  END;
+  CREATE TRIGGER runs_freed AFTER DELETE ON runs WHEN OLD.bytes IS NOT NULL AND OLD.evicted_for IS NULL BEGIN
+    UPDATE disk_use SET bytes = bytes - OLD.bytes;
+  END;
+
+  -- How long the runs of the job are kept, where it says so.
+  ALTER TABLE jobs ADD COLUMN retention_seconds INTEGER;
+  `,
 ];
 
 /** The newest schema there is. */

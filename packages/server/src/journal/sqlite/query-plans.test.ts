@@ -256,7 +256,12 @@ describe('every query finds its rows by an index', () => {
       writer.release(claim!, undefined, 2);
       const [again] = writer.claim('w', LEASE_MS, 1, 2).claims;
       writer.append(again!, [completed()], {}, 3);
-      writer.evict(writer.expired(0, 10, 5), HEADS_KEPT, 5);
+      writer.kept.keep('run_1', true, 5, 4);
+      writer.kept.keep('run_1', false, 5, 4);
+      writer.kept.measured(writer.kept.unmeasured(20, 5_004).map((runId) => ({ runId, bytes: 5 })));
+      writer.kept.used();
+      writer.kept.giveUp(1, 20, 4);
+      writer.evict(writer.kept.expired(0, 10, 5), HEADS_KEPT, 5);
       writer.heads.sweep(0, 10, 6);
     });
     expect(slow(plans)).toEqual([]);
@@ -274,7 +279,7 @@ describe('every query finds its rows by an index', () => {
       const session = { owner: 'ada', title: 'a', systemPrompt: null, source: null, model: null };
       writer.sessions.create({ ...session, sessionId: 'c' }, 3);
       writer.sessions.update('ada', 'c', { title: 'b', pinned: true }, 4);
-      writer.evict(writer.expired(0, 10, 5), HEADS_KEPT, 5);
+      writer.evict(writer.kept.expired(0, 10, 5), HEADS_KEPT, 5);
       writer.sessions.delete('ada', 'f');
       writer.sessions.sweep(0, 10, 5);
     });

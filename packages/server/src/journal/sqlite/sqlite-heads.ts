@@ -24,8 +24,8 @@ export class HeadsWriter {
     const state = toState(run);
     this.#statement(
       `INSERT INTO run_heads (n, run_id, owner, session_id, status, created_at, updated_at, finished_at, next_seq, job_id,
-                              changed, state)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+                              evicted_for, changed, state)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ).run(
       run.n,
       run.run_id,
@@ -37,6 +37,7 @@ export class HeadsWriter {
       run.finished_at,
       run.next_seq,
       run.job_id,
+      run.evicted_for,
       mark,
       headState(state),
     );

@@ -39,6 +39,7 @@ import { SqliteConversations } from './sqlite-conversations.ts';
 import { SqliteFiles } from './sqlite-files.ts';
 import { SqliteHeads } from './sqlite-heads.ts';
 import { SqliteJobs } from './sqlite-jobs.ts';
+import { SqliteKeptRuns } from './sqlite-kept-runs.ts';
 import { SqliteOutbox } from './sqlite-outbox.ts';
 import { SqliteResponses } from './sqlite-responses.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
@@ -79,6 +80,7 @@ export class SqliteJournal implements Journal {
   readonly contents: SqliteContents;
   readonly files: SqliteFiles;
   readonly heads: SqliteHeads;
+  readonly kept: SqliteKeptRuns;
   readonly blobs: BlobStore;
   readonly #writer: WriterClient;
   readonly #reader: SqliteReader;
@@ -125,6 +127,7 @@ export class SqliteJournal implements Journal {
     this.contents = new SqliteContents(writer, reader.contents, now);
     this.files = new SqliteFiles(writer, reader.files);
     this.heads = new SqliteHeads(writer, reader.heads);
+    this.kept = new SqliteKeptRuns(writer, this.#newRuns, this.#wakeups);
     this.blobs = new SmallBlobsFirst(
       new SqliteSmallBlobs(writer, reader.smallBlobs),
       new DirectoryBlobs({ path: blobsBeside(path), now }),
@@ -243,13 +246,9 @@ export class SqliteJournal implements Journal {
     this.#wakeups.wakeChanges();
   }
 
-  expired(retentionMs: number, limit: number): Promise<string[]> {
-    return this.#writer.write.expired(retentionMs, limit);
-  }
-
   async evict(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
     const unneeded = await this.#writer.write.evict(runIds, options);
-    if (options.keepHeads) this.#wakeups.wakeChanges();
+    if (runIds.length > 0) this.#wakeups.wakeChanges();
     return unneeded;
   }
 

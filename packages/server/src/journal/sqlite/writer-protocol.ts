@@ -14,6 +14,7 @@ const PARTS = [
   'contents',
   'files',
   'heads',
+  'kept',
   'smallBlobs',
 ] as const;
 type Part = (typeof PARTS)[number];

@@ -35,6 +35,7 @@ import { SessionsWriter } from './sessions-writer.ts';
 import { ContentsWriter } from './sqlite-contents.ts';
 import { FilesWriter } from './sqlite-files.ts';
 import { HeadsWriter } from './sqlite-heads.ts';
+import { KeptRunsWriter } from './sqlite-kept-runs.ts';
 import { SmallBlobsWriter } from './sqlite-small-blobs.ts';
 import { type Statements, statementsOf } from './statements.ts';
 
@@ -75,6 +76,7 @@ export class SqliteWriter {
   readonly contents: ContentsWriter;
   readonly files: FilesWriter;
   readonly heads: HeadsWriter;
+  readonly kept: KeptRunsWriter;
   readonly smallBlobs: SmallBlobsWriter;
   readonly #statement: Statements;
   readonly #order: ClaimOrder;
@@ -94,6 +96,7 @@ export class SqliteWriter {
     this.jobs = new JobsWriter(this.#statement);
     this.files = new FilesWriter(this.#statement, this.contents);
     this.marks = new ChangeMarks(this.#statement);
+    this.kept = new KeptRunsWriter(this.#statement, this.marks);
     this.#order = new ClaimOrder(this.#statement, this.queue);
     this.#keys = new IdempotencyKeys(this.#statement);
     this.#run(
@@ -122,8 +125,9 @@ export class SqliteWriter {
     const accepted = { event: 'run.accepted', private: run.request, pos: 0, seq: null, at: now } as const;
     const state = foldRecord(INITIAL_STATE, accepted);
     const { lastInsertRowid } = this.#run(
-      `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, job_id, state, changed)
-       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?, ?)`,
+      `INSERT INTO runs (run_id, owner, session_id, status, created_at, updated_at, next_pos, next_seq, epoch, job_id, retention_ms, state,
+                         changed)
+       VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?, ?, ?)`,
       run.runId,
       run.owner,
       sessionId,
@@ -131,6 +135,7 @@ export class SqliteWriter {
       now,
       now,
       run.job?.jobId ?? null,
+      run.retentionMs ?? null,
       JSON.stringify(state),
       this.marks.take(),
     );
@@ -261,25 +266,17 @@ export class SqliteWriter {
     }
   }
 
-  expired(retentionMs: number, limit: number, now: number): string[] {
-    const rows = this.#all<{ run_id: string }>(
-      'SELECT run_id FROM runs WHERE finished_at <= ? ORDER BY finished_at LIMIT ?',
-      now - retentionMs,
-      limit,
-    );
-    return rows.map((row) => row.run_id);
-  }
-
-  evict(runIds: readonly string[], { keepHeads }: EvictOptions, now: number): string[] {
+  evict(runIds: readonly string[], { headRetentionMs }: EvictOptions, now: number): string[] {
     this.#keys.sweep(now);
     const unneeded: string[] = [];
     for (const runId of runIds) {
       const row = this.#findRun(runId);
-      if (row === undefined || row.finished_at === null) continue;
+      if (row === undefined || row.finished_at === null || row.kept) continue;
       const { status } = toState(row);
       this.#keys.runEvicted(runId, status);
       this.outbox.evict(runId);
-      if (keepHeads && row.session_gone === 0) this.heads.keep(row, this.marks.take());
+      const hasHead = row.finished_at + headRetentionMs > now && row.session_gone === 0;
+      if (hasHead) this.heads.keep(row, this.marks.take());
       else this.approvals.runGone(runId);
       this.#run('DELETE FROM records WHERE run = ?', row.n);
       this.#run('DELETE FROM runs WHERE n = ?', row.n);
@@ -348,7 +345,13 @@ export class SqliteWriter {
       ...(state.status === before.status ? {} : { status: state.status }),
       ...(unparks ? { parked_until: null } : {}),
       ...(after.finished
-        ? { finished_at: after.updatedAt, lease_owner: null, lease_until: null, settled: mark }
+        ? {
+            finished_at: after.updatedAt,
+            ...(row.retention_ms === null ? {} : { expires_at: after.updatedAt + row.retention_ms }),
+            lease_owner: null,
+            lease_until: null,
+            settled: mark,
+          }
         : lease),
     });
     if (unparks) this.queue.move(row.owner, undefined, 'queued');

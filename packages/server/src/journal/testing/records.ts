@@ -29,6 +29,7 @@ export function newJob(overrides: Partial<NewJob> = {}): NewJob {
     timezone: 'Europe/Berlin',
     times: null,
     nextRunAt: null,
+    retentionSeconds: null,
     ...overrides,
   };
 }
@@ -77,7 +78,8 @@ export async function finishedRun(
 }
 
 /** As the server does it by default. */
-export const HEADS_KEPT = { keepHeads: true };
+export const HEADS_KEPT = { headRetentionMs: Number.MAX_SAFE_INTEGER };
+export const NO_HEADS = { headRetentionMs: 0 };
 
 /** As the server does it; returns the evicted runs. */
 export async function evictExpired(
@@ -86,7 +88,7 @@ export async function evictExpired(
   limit: number,
   options: EvictOptions = HEADS_KEPT,
 ): Promise<string[]> {
-  const runIds = await journal.expired(retentionMs, limit);
+  const runIds = await journal.kept.expired(retentionMs, limit);
   await journal.evict(runIds, options);
   return runIds;
 }

@@ -18,6 +18,7 @@ const MEANT: Readonly<Record<string, fc.Arbitrary<Value>>> = {
 
 const BOOLEANS: readonly string[] = [
   'session_gone',
+  'kept',
   'begins_context',
   'ended',
   'evicted',

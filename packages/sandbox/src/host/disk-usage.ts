@@ -8,7 +8,7 @@
  * namespace, if possible: otherwise a command could hide files in a directory without permissions.
  */
 import { spawn } from 'node:child_process';
-import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
+import { findProgram, SYSTEM_PATH } from './system-path.ts';
 
 export type DiskUsage = (dirs: readonly string[]) => Promise<number>;
 
