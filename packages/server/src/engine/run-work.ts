@@ -40,7 +40,7 @@ export interface RunWorkOptions {
   discardWorkspace(runId: string): Promise<void>;
   /** Saves what must outlive the run; afterwards the run is evicted. */
   beforeEviction(runId: string): Promise<void>;
-  /** Called for every run that leaves the queue. */
+  /** Learns how fast workers become free while runs wait for one. */
   pace: QueuePace;
 }
 
@@ -60,8 +60,8 @@ export class RunWork implements Workload {
       maxConcurrent: maxConcurrentRuns,
       leaseMs,
       dependencies,
+      pace,
       onClaim: ({ epoch, run }) => {
-        pace.tick();
         report({ fact: 'run.claimed', run: observed(run), at: run.updatedAt, first: epoch === 1 });
       },
     });
