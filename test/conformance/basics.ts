@@ -165,5 +165,15 @@ export function describeAuth(target: GetTarget): void {
     it('the scheme may be written in any case', async () => {
       expect((await stranger(`bearer ${target().key}`).request('GET', KEYED)).status).toBe(200);
     });
+
+    it("may come as api-key, the header of Azure's clients, unless there is another header", async () => {
+      const withKey = (key: string, authorization?: string) =>
+        new CheckedApi(target().baseUrl).request('GET', KEYED, {
+          headers: { 'api-key': key, ...(authorization !== undefined && { authorization }) },
+        });
+      expect((await withKey(target().key!)).status).toBe(200);
+      expectError(await withKey(`${target().key}x`), refusal);
+      expectError(await withKey(target().key!, 'Bearer wrong'), refusal);
+    });
   });
 }

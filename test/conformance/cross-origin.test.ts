@@ -186,10 +186,10 @@ describe('with a list of allowed origins', () => {
     const answer = await ask('OPTIONS', '/v1/chat/completions', {
       Origin: APP,
       'Access-Control-Request-Method': 'POST',
-      'Access-Control-Request-Headers': 'authorization,x-evil,x-stainless-os,x-stainless-retry-count',
+      'Access-Control-Request-Headers': 'api-key,authorization,x-evil,x-stainless-os,x-stainless-retry-count',
     });
     const allowed = answer.headers.get('access-control-allow-headers')!.split(', ');
-    expect(allowed).toEqual(expect.arrayContaining(['x-stainless-os', 'x-stainless-retry-count']));
+    expect(allowed).toEqual(expect.arrayContaining(['api-key', 'x-stainless-os', 'x-stainless-retry-count']));
     expect(allowed).not.toContain('x-evil');
   });
 

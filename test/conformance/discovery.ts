@@ -203,8 +203,13 @@ export function describeDiscovery(target: GetTarget): void {
       expect(await document()).toMatchObject({
         openapi: expect.stringMatching(/^3\.1\.\d+$/),
         info: { title: expect.any(String), version: expect.any(String) },
-        components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
-        security: [{ bearer: [] }],
+        components: {
+          securitySchemes: {
+            bearer: { type: 'http', scheme: 'bearer' },
+            api_key: { type: 'apiKey', in: 'header', name: 'api-key' },
+          },
+        },
+        security: [{ bearer: [] }, { api_key: [] }],
       });
     });
 

@@ -317,6 +317,9 @@ export function describeResponses(target: GetTarget): void {
       const { body } = await post(say('a'));
       const answer = await api().get(`${PATH}/${body.id}?stream=true&starting_after=${after}`);
       expectError(answer, { status: 400, code: 'invalid_cursor', param: 'starting_after' });
+      if (/^\d+$/.test(after)) return;
+      const unused = await api().get(`${PATH}/${body.id}?stream=false&starting_after=${after}`);
+      expectError(unused, { status: 400, code: 'invalid_cursor', param: 'starting_after' });
     });
 
     it('ends with response.failed when the run fails or is stopped', async () => {

@@ -48,8 +48,15 @@ const model = resources.use(await startModelServer());
 const server = resources.use(
   await ServerProcess.start({
     modelUrl: model.url,
-    // Two keys: with one alone nothing could belong to somebody else. Room for every requested run.
-    env: { API_SERVER_KEYS: `ada:${KEY},bob:sk-schemathesis-0000000002`, TALARIA_MAX_QUEUED_RUNS: '10000' },
+    env: {
+      // Two keys: with one alone nothing could belong to somebody else.
+      API_SERVER_KEYS: `ada:${KEY},bob:sk-schemathesis-0000000002`,
+      // Room for every requested run and slot.
+      TALARIA_MAX_QUEUED_RUNS: '10000',
+      TALARIA_SLOTS: 'true',
+      TALARIA_MAX_SLOTS: '10000',
+      TALARIA_MAX_SLOTS_PER_KEY: '10000',
+    },
   }),
 );
 

@@ -218,6 +218,22 @@ describe('a request for a response', () => {
     expect(answer.message).toMatch(message);
   });
 
+  it('ignores custom tools, which Codex offers beside functions', () => {
+    const custom = {
+      type: 'custom',
+      name: 'apply_patch',
+      format: { type: 'grammar', syntax: 'lark', definition: 'x' },
+    };
+    const tools = [custom, { type: 'function', name: 'get', parameters: { type: 'object' } }];
+    const offered = { tools: [{ name: 'get' }], choice: 'auto' };
+    for (const tool_choice of [undefined, 'auto', { type: 'custom', name: 'apply_patch' }]) {
+      expect(parseCreateResponse({ input: 'hi', tools, tool_choice })).toMatchObject({
+        clientTools: offered,
+      });
+    }
+    expect(parseCreateResponse({ input: 'hi', tools: [custom] }).clientTools).toBeUndefined();
+  });
+
   it('may ask for an output format, tools and model settings', () => {
     const tool = { type: 'function', name: 'get', parameters: { type: 'object' } };
     expect(

@@ -77,6 +77,7 @@ export function parseCreateResponse(body: unknown): CreateResponse {
     throw invalid('background', "'background' needs 'store': without it nobody could fetch the result");
   }
   refuseUnmet(fields);
+  for (const name of ['text', 'reasoning']) expectObject(fields[name], name);
   return {
     ...said,
     history: explicit,
@@ -94,6 +95,11 @@ export function parseCreateResponse(body: unknown): CreateResponse {
     outputForm: parseOutputFormat(formatIn(fields.text), 'text.format'),
     settings: parseModelSettings(fields),
   };
+}
+
+function expectObject(value: unknown, name: string): void {
+  if (value === undefined || value === null) return;
+  if (typeof value !== 'object' || Array.isArray(value)) throw invalid(name, `'${name}' must be an object`);
 }
 
 /** Reads a string, or items of any type that OpenAI has. */

@@ -101,8 +101,12 @@ export function parseSessionChat(body: unknown): SessionChatInput {
   const content = fields.message ?? fields.input;
   if (content === undefined || content === null)
     throw new TalariaError('missing_message', { param: 'message' });
-  const { content: prompt } = parseMessage({ role: 'user', content }, 'message');
-  if (isBlank(prompt)) throw new TalariaError('missing_message', { param: 'message' });
+  // Both are read: an invalid one is refused even if the other one counts.
+  const [prompt] = [content, fields.input ?? content].map(
+    (given) => parseMessage({ role: 'user', content: given }, 'message').content,
+  );
+  if (prompt === undefined || isBlank(prompt))
+    throw new TalariaError('missing_message', { param: 'message' });
   const instructions = fields.system_message ?? fields.instructions ?? undefined;
   if (instructions !== undefined && typeof instructions !== 'string') {
     throw new TalariaError('invalid_system_message', { param: 'system_message' });

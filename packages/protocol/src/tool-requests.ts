@@ -99,12 +99,8 @@ function parseOutput(entry: unknown, where: string): ToolOutput {
 function parseTool(entry: unknown, where: string): ClientTool | undefined {
   const fields = isObject(entry) ? entry : {};
   const type = fields.type ?? 'function';
-  if (type === 'custom') {
-    const message = `${where} is a custom tool; only functions with a JSON schema can be called`;
-    throw new TalariaError('invalid_tools', { message, param: where });
-  }
-  // A tool that OpenAI itself would run. The agent has its own tools for these; the response echoes only the offered
-  // functions.
+  // A tool that OpenAI itself would run, or one whose input has a grammar instead of a schema. The agent has its own tools for
+  // these, and clients such as Codex offer them beside functions; the response echoes only the offered functions.
   if (type !== 'function') return undefined;
   const definition = isObject(fields.function) ? fields.function : fields;
   const { name, description, parameters, strict } = definition;
@@ -138,11 +134,12 @@ function parseChoice(
   }
   const name = nameIn(given);
   if (name === undefined) {
-    // One of the tools that OpenAI itself would run; there is none to choose here.
+    // One of the tools that are ignored; there is none to choose here.
     if (isObject(given) && typeof given.type === 'string') return { choice: 'auto' };
     throw invalid('tool_choice', "'tool_choice' must be auto, none, required, or name one of the 'tools'");
   }
   if (!tools.some((tool) => tool.name === name)) {
+    if (isObject(given) && given.type === 'custom') return { choice: 'auto' };
     throw invalid('tool_choice', `'tool_choice' names '${name}', which is not in 'tools'`);
   }
   return { choice: { name } };

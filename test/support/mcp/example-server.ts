@@ -57,6 +57,16 @@ const HANDLERS: Record<string, Handler> = {
     }
     return text('waited');
   },
+  /** Asks a person, whether the client can do that or not, and continues without an answer. */
+  ask: async ({ message }, _signal, server) => {
+    const requestedSchema = { type: 'object' as const, properties: { city: { type: 'string' as const } } };
+    const params = { message: String(message), requestedSchema };
+    try {
+      return text((await server.request({ method: 'elicitation/create', params })).action);
+    } catch (error) {
+      return text(`no answer: ${(error as Error).message}`);
+    }
+  },
   complain: ({ text: said }) => {
     process.stderr.write(`${said}\n`);
     return text('complained');

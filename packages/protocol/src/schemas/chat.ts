@@ -1,6 +1,7 @@
 /** `POST /v1/chat/completions`, in OpenAI's shapes. */
 import Type from 'typebox';
-import { ApprovalRequestSchema, EVENT_PAYLOADS, ModelSettingsSchema } from './runs.ts';
+import { MayBeNull, OutputFormatField, ToolChoiceField } from './request-fields.ts';
+import { ApprovalRequestSchema, EVENT_PAYLOADS, ModelSettingsFields } from './runs.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -20,16 +21,14 @@ export const ChatToolCallSchema = Type.Object({
 const ChatFunctionCallSchema = ChatToolCallSchema.properties.function;
 
 export const ChatRequestSchema = Type.Object({
-  messages: Type.Array(ChatMessageSchema),
-  model: Type.Optional(Type.String()),
-  stream: Type.Optional(Type.Boolean()),
-  tools: Type.Optional(Type.Array(Type.Unknown(), { description: 'Functions the client runs itself' })),
-  tool_choice: Type.Optional(Type.Unknown()),
-  parallel_tool_calls: Type.Optional(Type.Boolean()),
-  response_format: Type.Optional(
-    Type.Unknown({ description: 'The output format: text, json_object or json_schema' }),
-  ),
-  ...ModelSettingsSchema.properties,
+  messages: Type.Array(ChatMessageSchema, { minItems: 1 }),
+  model: MayBeNull(Type.String()),
+  stream: MayBeNull(Type.Boolean()),
+  tools: MayBeNull(Type.Array(Type.Unknown()), { description: 'Functions the client runs itself' }),
+  tool_choice: ToolChoiceField,
+  parallel_tool_calls: MayBeNull(Type.Boolean()),
+  response_format: OutputFormatField,
+  ...ModelSettingsFields,
 });
 
 export const ChatUsageSchema = Type.Object({

@@ -1,14 +1,18 @@
 /** `POST /v1/completions` and `POST /v1/embeddings`, in OpenAI's shapes. */
 import Type from 'typebox';
 import { ChatUsageSchema } from './chat.ts';
+import { MayBeNull, NOT_BLANK } from './request-fields.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 
 export const CompletionRequestSchema = Type.Object({
-  prompt: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 1 })]),
-  model: Type.Optional(Type.String()),
-  stream: Type.Optional(Type.Boolean()),
-  echo: Type.Optional(Type.Boolean({ description: 'The text starts with the prompt' })),
+  prompt: Type.Union([
+    Type.String({ pattern: NOT_BLANK }),
+    Type.Array(Type.String({ pattern: NOT_BLANK }), { minItems: 1, maxItems: 1 }),
+  ]),
+  model: MayBeNull(Type.String()),
+  stream: MayBeNull(Type.Boolean()),
+  echo: MayBeNull(Type.Boolean({ description: 'The text starts with the prompt' })),
 });
 
 /** Also the shape of a stream's chunks; the last chunk has the usage. */

@@ -1,5 +1,6 @@
 /** `/api/jobs`: runs on a schedule. Times are ISO 8601. */
 import Type from 'typebox';
+import { MayBeNull, NAME, NOT_BLANK } from './request-fields.ts';
 
 const Time = Type.Union([Type.String(), Type.Null()]);
 const display = Type.String({ description: 'The schedule as readable text' });
@@ -47,35 +48,36 @@ export const JobAnswerSchema = Type.Object({ job: JobSchema });
 export const JobListSchema = Type.Object({ jobs: Type.Array(JobSchema) });
 export const JobDeletedSchema = Type.Object({ ok: Type.Literal(true) });
 
-export const CreateJobRequestSchema = Type.Object({
-  name: Type.String({ minLength: 1 }),
-  schedule: Type.String({
-    minLength: 1,
-    description:
-      'A duration (`30m`), a time (ISO 8601), an interval (`every 30m`), or a cron expression of five fields',
-  }),
-  prompt: Type.Optional(Type.String()),
-  skills: Type.Optional(Type.Array(Type.String())),
-  repeat: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'How many times it runs; null means forever',
-    }),
-  ),
-  deliver: Type.Optional(Type.String()),
-  timezone: Type.Optional(
-    Type.String({ description: 'The time zone of cron times and of times without an offset' }),
-  ),
-  retention_seconds: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1, maximum: 315_360_000 }), Type.Null()], {
-      description:
-        'How long its runs are kept after their ends, for runs that start from now on; null: as long as the server keeps others',
-    }),
-  ),
+const Name = Type.String({ maxLength: 200, pattern: NAME });
+const Schedule = Type.String({
+  maxLength: 200,
+  pattern: NOT_BLANK,
+  description:
+    'A duration (`30m`), a time (ISO 8601), an interval (`every 30m`), or a cron expression of five fields',
 });
+const FURTHER = {
+  prompt: MayBeNull(Type.String()),
+  skills: MayBeNull(Type.Array(Type.String())),
+  repeat: MayBeNull(Type.Integer({ minimum: 1 }), {
+    description: 'How many times it runs; null means forever',
+  }),
+  deliver: MayBeNull(Type.String({ maxLength: 200 })),
+  timezone: MayBeNull(Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_+:/-]+$' }), {
+    description: 'The name of the time zone of cron times and of times without an offset',
+  }),
+  retention_seconds: MayBeNull(Type.Integer({ minimum: 1, maximum: 315_360_000 }), {
+    description:
+      'How long its runs are kept after their ends, for runs that start from now on; null: as long as the server keeps others',
+  }),
+};
+
+export const CreateJobRequestSchema = Type.Object({ name: Name, schedule: Schedule, ...FURTHER });
 
 export const UpdateJobRequestSchema = Type.Object({
-  ...Type.Partial(CreateJobRequestSchema).properties,
-  enabled: Type.Optional(Type.Boolean({ description: 'false pauses the job, true resumes it' })),
+  name: MayBeNull(Name),
+  schedule: MayBeNull(Schedule),
+  ...FURTHER,
+  enabled: MayBeNull(Type.Boolean({ description: 'false pauses the job, true resumes it' })),
 });
 
-export const PauseJobRequestSchema = Type.Object({ reason: Type.Optional(Type.String()) });
+export const PauseJobRequestSchema = Type.Object({ reason: MayBeNull(Type.String()) });

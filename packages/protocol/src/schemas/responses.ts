@@ -3,7 +3,8 @@
  * those that OpenAI's own clients read as well, and Talaria always sends.
  */
 import Type from 'typebox';
-import { ApprovalRequestSchema, MessageSchema, ModelSettingsSchema, UsageSchema } from './runs.ts';
+import { MayBeNull, NO_CONTROLS, NOT_BLANK, OutputFormatField, ToolChoiceField } from './request-fields.ts';
+import { ApprovalRequestSchema, MessageSchema, ModelSettingsFields, UsageSchema } from './runs.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -25,16 +26,23 @@ export const ResponseInputItemSchema = Type.Union([
   Type.Object({ type: Type.String({ description: 'Any other item of an earlier response' }) }),
 ]);
 
+const ConversationName = Type.String({ maxLength: 256, pattern: NO_CONTROLS });
+
 export const ResponseRequestSchema = Type.Object({
-  input: Type.Union([Type.String(), Type.Array(ResponseInputItemSchema)]),
+  input: Type.Union([
+    Type.String({ pattern: NOT_BLANK }),
+    Type.Array(ResponseInputItemSchema, { minItems: 1 }),
+  ]),
   instructions: Type.Optional(Nullable(Type.String())),
   previous_response_id: Type.Optional(
     Nullable(Type.String({ description: 'Continue this response. Not together with conversation' })),
   ),
   conversation: Type.Optional(
-    Nullable(Type.Union([Type.String(), Type.Object({ id: Type.String() })], { description: 'A session' })),
+    Nullable(
+      Type.Union([ConversationName, Type.Object({ id: ConversationName })], { description: 'A session' }),
+    ),
   ),
-  conversation_history: Type.Optional(Type.Array(MessageSchema)),
+  conversation_history: MayBeNull(Type.Array(MessageSchema)),
   store: Type.Optional(Nullable(Type.Boolean({ default: true }))),
   background: Type.Optional(
     Nullable(
@@ -51,30 +59,28 @@ export const ResponseRequestSchema = Type.Object({
     ),
   ),
   metadata: Type.Optional(Nullable(Type.Record(Type.String(), Type.String()))),
-  model: Type.Optional(Type.String()),
+  model: MayBeNull(Type.String()),
   stream: Type.Optional(Nullable(Type.Boolean())),
   tools: Type.Optional(
     Nullable(
       Type.Array(Type.Unknown(), { description: 'Functions the client runs itself; others are ignored' }),
     ),
   ),
-  tool_choice: Type.Optional(Type.Unknown()),
+  tool_choice: ToolChoiceField,
   parallel_tool_calls: Type.Optional(Nullable(Type.Boolean())),
   text: Type.Optional(
     Nullable(
       Type.Object({
-        format: Type.Optional(
-          Type.Unknown({ description: 'The output format: text, json_object or json_schema' }),
-        ),
-        verbosity: Type.Optional(Nullable(Type.String())),
+        format: OutputFormatField,
+        verbosity: ModelSettingsFields.verbosity,
       }),
     ),
   ),
-  reasoning: Type.Optional(Nullable(Type.Object({ effort: Type.Optional(Nullable(Type.String())) }))),
-  temperature: ModelSettingsSchema.properties.temperature,
-  top_p: ModelSettingsSchema.properties.top_p,
-  max_output_tokens: ModelSettingsSchema.properties.max_output_tokens,
-  service_tier: ModelSettingsSchema.properties.service_tier,
+  reasoning: Type.Optional(Nullable(Type.Object({ effort: ModelSettingsFields.reasoning_effort }))),
+  temperature: ModelSettingsFields.temperature,
+  top_p: ModelSettingsFields.top_p,
+  max_output_tokens: ModelSettingsFields.max_output_tokens,
+  service_tier: ModelSettingsFields.service_tier,
 });
 
 export const ResponseStatusSchema = Type.Union([

@@ -1,6 +1,7 @@
 /** `/v1/runs`: runs, their events and artifacts, and the error envelope. */
 import Type from 'typebox';
 import { APPROVAL_MESSAGE_MAX } from '../requests.ts';
+import { MayBeNull, NO_CONTROLS, NOT_BLANK, ToolChoiceField } from './request-fields.ts';
 import { RunWebhookSchema, WebhookRequestSchema } from './webhooks.ts';
 
 const RunId = Type.String({ pattern: '^run_[0-9a-f]{32}$' });
@@ -343,19 +344,44 @@ export const FunctionToolSchema = Type.Object({
 });
 
 /** The model settings that a client may ask for, as far as the server allows. */
+const Word = Type.String({ pattern: '^[a-z_-]{1,32}$' });
+const Penalty = Type.Number({ minimum: -2, maximum: 2 });
+const Seed = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+const Tokens = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Stops = Type.Array(Type.String({ minLength: 1 }), { maxItems: 16 });
+const Biases = Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 }), {
+  maxProperties: 1024,
+});
+
+/** As they are passed on and shown. */
 export const ModelSettingsSchema = Type.Object({
   temperature: Type.Optional(Type.Number()),
   top_p: Type.Optional(Type.Number()),
-  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
-  stop: Type.Optional(Type.Array(Type.String())),
-  seed: Type.Optional(Type.Integer()),
-  presence_penalty: Type.Optional(Type.Number()),
-  frequency_penalty: Type.Optional(Type.Number()),
-  logit_bias: Type.Optional(Type.Record(Type.String(), Type.Number())),
-  reasoning_effort: Type.Optional(Type.String()),
-  verbosity: Type.Optional(Type.String()),
-  service_tier: Type.Optional(Type.String()),
+  max_output_tokens: Type.Optional(Tokens),
+  stop: Type.Optional(Stops),
+  seed: Type.Optional(Seed),
+  presence_penalty: Type.Optional(Penalty),
+  frequency_penalty: Type.Optional(Penalty),
+  logit_bias: Type.Optional(Biases),
+  reasoning_effort: Type.Optional(Word),
+  verbosity: Type.Optional(Word),
+  service_tier: Type.Optional(Word),
 });
+
+/** As a request sets them. */
+export const ModelSettingsFields = {
+  temperature: MayBeNull(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: MayBeNull(Type.Number({ minimum: 0, maximum: 1 })),
+  max_output_tokens: MayBeNull(Tokens),
+  stop: MayBeNull(Type.Union([Type.String({ minLength: 1 }), Stops])),
+  seed: MayBeNull(Seed),
+  presence_penalty: MayBeNull(Penalty),
+  frequency_penalty: MayBeNull(Penalty),
+  logit_bias: MayBeNull(Biases),
+  reasoning_effort: MayBeNull(Word),
+  verbosity: MayBeNull(Word),
+  service_tier: MayBeNull(Word),
+};
 
 const WorkspacePath = Type.String({
   description: 'Relative to the workspace, without ..',
@@ -406,56 +432,47 @@ export const WorkspaceRequestSchema = Type.Object(
 );
 
 export const CreateRunRequestSchema = Type.Object({
-  input: Type.Union([Type.String({ minLength: 1 }), Type.Array(MessageSchema, { minItems: 1 })]),
-  instructions: Type.Optional(Type.String()),
-  conversation_history: Type.Optional(Type.Array(MessageSchema)),
-  previous_response_id: Type.Optional(Type.String()),
-  session_id: Type.Optional(Type.String()),
-  model: Type.Optional(Type.String()),
-  webhook: Type.Optional(
-    Type.Union([WebhookRequestSchema, Type.Null()], {
-      description: "null: no webhook, not even the server's default",
-    }),
-  ),
-  tools: Type.Optional(Type.Array(FunctionToolSchema, { description: 'Tools the client runs itself' })),
-  tool_choice: Type.Optional(
-    Type.Union([
-      Type.Literal('auto'),
-      Type.Literal('none'),
-      Type.Literal('required'),
-      Type.Record(Type.String(), Type.Unknown()),
-    ]),
-  ),
-  parallel_tool_calls: Type.Optional(Type.Boolean()),
-  output_schema: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON schema that the answer must satisfy' }),
-  ),
-  workspace: Type.Optional(WorkspaceRequestSchema),
-  ...ModelSettingsSchema.properties,
+  input: Type.Union([Type.String({ pattern: NOT_BLANK }), Type.Array(MessageSchema, { minItems: 1 })]),
+  instructions: MayBeNull(Type.String()),
+  conversation_history: MayBeNull(Type.Array(MessageSchema)),
+  previous_response_id: MayBeNull(Type.String()),
+  session_id: MayBeNull(Type.String({ maxLength: 256, pattern: NO_CONTROLS })),
+  model: Type.Optional(Type.Unsafe<string | null>({ description: 'Ignored, whatever it is' })),
+  webhook: MayBeNull(WebhookRequestSchema, {
+    description: "null: no webhook, not even the server's default",
+  }),
+  tools: MayBeNull(Type.Array(FunctionToolSchema), { description: 'Tools the client runs itself' }),
+  tool_choice: ToolChoiceField,
+  parallel_tool_calls: MayBeNull(Type.Boolean()),
+  output_schema: MayBeNull(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'A JSON schema that the answer must satisfy',
+  }),
+  workspace: MayBeNull(WorkspaceRequestSchema),
+  ...ModelSettingsFields,
 });
 
 export const ForkRunRequestSchema = Type.Object({
-  at: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'The seq of the event to go back to; the last event by default',
-    }),
+  at: MayBeNull(Type.Integer({ minimum: 0 }), {
+    description: 'The seq of the event to go back to; the last event by default',
+  }),
+  input: MayBeNull(
+    Type.Union([Type.String({ pattern: `^$|${NOT_BLANK}` }), Type.Array(MessageSchema, { maxItems: 1 })]),
+    { description: 'The next message of the user; required where the conversation ends with an answer' },
   ),
-  input: Type.Optional(
-    Type.Union([Type.String(), Type.Array(MessageSchema, { maxItems: 1 }), Type.Null()], {
-      description: 'The next message of the user; required where the conversation ends with an answer',
-    }),
-  ),
-  instructions: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], { description: 'Instead of those of the run' }),
-  ),
+  instructions: MayBeNull(Type.String(), { description: 'Instead of those of the run' }),
 });
 
 export const ToolOutputsRequestSchema = Type.Object({
   outputs: Type.Array(
     Type.Object({
-      tool_call_id: Type.String(),
+      tool_call_id: Type.String({ minLength: 1, maxLength: 256 }),
       output: Type.Unknown({ description: 'Text; any other value is passed on as JSON' }),
-      error: Type.Optional(Type.Boolean()),
+      error: Type.Optional(
+        Type.Unknown({
+          description:
+            'true where the tool failed, or the reason as text; false and null mean that it did not',
+        }),
+      ),
     }),
     { minItems: 1 },
   ),
@@ -468,15 +485,15 @@ export const ApprovalAnswerSchema = Type.Object({
     Type.Literal('approved'),
     Type.Literal('allow'),
   ]),
-  request_id: Type.Optional(Type.String()),
-  message: Type.Optional(
+  request_id: MayBeNull(Type.String({ minLength: 1 })),
+  message: MayBeNull(
     Type.String({ maxLength: APPROVAL_MESSAGE_MAX, description: 'Goes with deny: the model is told why' }),
   ),
-  all: Type.Optional(Type.Boolean()),
-  resolve_all: Type.Optional(Type.Boolean()),
+  all: MayBeNull(Type.Boolean()),
+  resolve_all: MayBeNull(Type.Boolean()),
 });
 
-export const SteerRequestSchema = Type.Object({ input: Type.String({ minLength: 1 }) });
+export const SteerRequestSchema = Type.Object({ input: Type.String({ pattern: NOT_BLANK }) });
 
 export const ErrorSchema = Type.Object({
   error: Type.Object({

@@ -1,12 +1,14 @@
 /** `/api/sessions`: transcripts, by `session_id`. */
 import Type, { type TSchema } from 'typebox';
+import { MayBeNull, NO_CONTROLS, NOT_BLANK } from './request-fields.ts';
 import { UsageSchema } from './runs.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const EpochSeconds = Type.Number({ description: 'Seconds since the epoch, fractional' });
 const OrNull = Type.Union([Type.String(), Type.Null()]);
-const NewName = (description: string) =>
-  Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Null()], { description }));
+const Label = Type.String({ maxLength: 256, pattern: NO_CONTROLS });
+const Title = Type.String({ maxLength: 100 });
+const NewName = (description: string) => MayBeNull(Label, { description });
 const CountOrNull = Type.Union([Count, Type.Null()], {
   description: 'null for a session from before tokens were counted',
 });
@@ -130,37 +132,37 @@ export const SessionDeletedSchema = Type.Object({
 export const CreateSessionRequestSchema = Type.Object({
   id: NewName('Its name; the server makes one up by default. Or session_id'),
   session_id: NewName('The same as id'),
-  title: Type.Optional(OrNull),
-  system_prompt: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], {
-      description: 'Instructions for every run of the session; never shown',
-    }),
-  ),
-  source: Type.Optional(OrNull),
-  model: Type.Optional(OrNull),
-  require_model_lock: Type.Optional(Type.Boolean()),
+  title: MayBeNull(Title),
+  system_prompt: MayBeNull(Type.String({ pattern: '^[^\\u0000]*$' }), {
+    description: 'Instructions for every run of the session; never shown',
+  }),
+  source: MayBeNull(Label),
+  model: MayBeNull(Label),
+  require_model_lock: MayBeNull(Type.Boolean({ description: 'true needs a model' })),
 });
 
-export const UpdateSessionRequestSchema = Type.Object({
-  title: Type.Optional(OrNull),
-  end_reason: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], { description: 'Ends the session; null opens it again' }),
-  ),
-  pinned: Type.Optional(Type.Boolean()),
-  archived: Type.Optional(Type.Boolean()),
-  hidden: Type.Optional(Type.Boolean()),
-  unread: Type.Optional(Type.Boolean()),
-});
+export const UpdateSessionRequestSchema = Type.Object(
+  {
+    title: MayBeNull(Title),
+    end_reason: MayBeNull(Label, { description: 'Ends the session; null opens it again' }),
+    pinned: Type.Optional(Type.Boolean()),
+    archived: Type.Optional(Type.Boolean()),
+    hidden: Type.Optional(Type.Boolean()),
+    unread: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
 
-const ContentSchema = Type.Union([Type.String(), Type.Array(Type.Unknown())]);
+const ContentSchema = Type.Union([
+  Type.String({ pattern: NOT_BLANK }),
+  Type.Array(Type.Unknown(), { minItems: 1 }),
+]);
 
 export const SessionChatRequestSchema = Type.Object({
-  message: Type.Optional(
-    Type.Union([Type.String(), Type.Array(Type.Unknown())], { description: 'Text or parts. Or input' }),
-  ),
-  input: Type.Optional(ContentSchema),
-  system_message: Type.Optional(Type.String({ description: 'For this turn only. Or instructions' })),
-  instructions: Type.Optional(Type.String()),
+  message: MayBeNull(ContentSchema, { description: 'Text or parts. Or input' }),
+  input: MayBeNull(ContentSchema),
+  system_message: MayBeNull(Type.String({ description: 'For this turn only. Or instructions' })),
+  instructions: MayBeNull(Type.String()),
 });
 
 export const SessionChatCompletionSchema = Type.Object({
@@ -222,11 +224,9 @@ export const SessionChatEventSchema = Type.Union([
 
 export const ForkSessionRequestSchema = Type.Object({
   session_id: NewName('The name of the new session; the server makes one up by default'),
-  messages: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'How many messages the fork starts with; all by default',
-    }),
-  ),
+  messages: MayBeNull(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
+    description: 'How many messages the fork starts with; all by default',
+  }),
   id: NewName('The same as session_id'),
-  title: Type.Optional(OrNull),
+  title: MayBeNull(Title),
 });

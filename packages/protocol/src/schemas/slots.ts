@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { MayBeNull, NO_CONTROLS } from './request-fields.ts';
 import { ArtifactSchema } from './runs.ts';
 
 /** The states of a slot that a client can see; a client never holds a free one. */
@@ -15,24 +16,28 @@ export const SlotSchema = Type.Object({
 });
 
 export const AcquireSlotRequestSchema = Type.Object({
-  trajectory_id: Type.Optional(
+  trajectory_id: MayBeNull(
     Type.String({
       minLength: 1,
       maxLength: 256,
+      pattern: NO_CONTROLS,
       description: 'Acquiring it again gives the same slot while it is held, and the same files afterwards',
     }),
   ),
 });
 
 export const SlotCallSchema = Type.Object({
-  slot_id: Type.String(),
-  tool: Type.String({ description: 'bash, read_file, write_file, patch, search_files or process' }),
-  args: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  slot_id: Type.String({ minLength: 1 }),
+  tool: Type.String({
+    minLength: 1,
+    description: 'bash, read_file, write_file, patch, search_files or process',
+  }),
+  args: MayBeNull(Type.Record(Type.String(), Type.Unknown())),
 });
 
 export const ExecuteSlotsRequestSchema = Type.Object({
   requests: Type.Array(SlotCallSchema, { minItems: 1, maxItems: 256 }),
-  timeout_s: Type.Optional(
+  timeout_s: MayBeNull(
     Type.Number({ exclusiveMinimum: 0, description: 'For each call; the server has a maximum' }),
   ),
 });
@@ -76,7 +81,7 @@ export const SlotResultEventSchema = Type.Object({
 });
 
 export const ReleaseSlotRequestSchema = Type.Object({
-  reset_workspace: Type.Optional(Type.Boolean({ description: 'Whether to delete the files' })),
+  reset_workspace: MayBeNull(Type.Boolean({ description: 'Whether to delete the files' })),
 });
 
 export const SlotReleasedSchema = Type.Object({

@@ -4,7 +4,11 @@ import Type from 'typebox';
 const Count = Type.Integer({ minimum: 0 });
 
 export const WebhookRequestSchema = Type.Object({
-  url: Type.String({ maxLength: 2048, description: 'http:// or https://, without user name or password' }),
+  url: Type.String({
+    maxLength: 2048,
+    pattern: '^[Hh][Tt][Tt][Pp][Ss]?://.',
+    description: 'http:// or https://, without user name or password',
+  }),
   secret: Type.Optional(
     Type.String({
       minLength: 16,

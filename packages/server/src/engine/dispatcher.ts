@@ -15,6 +15,7 @@
  */
 import { Handover } from '../agent/agent-run.ts';
 import { atMost } from '../basics/at-most.ts';
+import type { QueuePace } from '../basics/queue-pace.ts';
 import { TransientMap } from '../basics/transient-map.ts';
 import { type Claim, LeaseLostError } from '../journal/journal.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
@@ -31,6 +32,7 @@ export interface DispatcherOptions {
   leaseMs: number;
   /** What every worker gets. */
   dependencies: WorkerDependencies;
+  pace: QueuePace;
   /** Called whenever a run leaves the queue. */
   onClaim(claim: Claim): void;
 }
@@ -118,6 +120,9 @@ export class Dispatcher {
         const claims = await dependencies.journal.claim(worker, leaseMs, room);
         this.#moreWaits = claims.length >= room;
         for (const claim of claims) await this.#take(claim);
+        // Without room runs may wait that this server has not heard of.
+        if (this.room === 0) this.#options.pace.crowded();
+        else if (!this.#moreWaits) this.#options.pace.quiet();
       } while (this.#again && this.room > 0 && !this.#draining.signal.aborted);
     } catch (error) {
       this.#noteFailure(error, 'claiming runs failed; it will be retried');
@@ -152,6 +157,7 @@ export class Dispatcher {
     this.#workers.set(claim.runId, worker);
     await worker.done;
     if (this.#workers.get(claim.runId) === worker) this.#workers.delete(claim.runId);
+    this.#options.pace.tick();
     if (this.#moreWaits) this.#wake();
   }
 

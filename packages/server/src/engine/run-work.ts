@@ -44,7 +44,7 @@ export interface RunWorkOptions {
   runDiskBytes: number;
   /** Saves what must outlive the run; afterwards the run is evicted. */
   beforeEviction(runId: string): Promise<void>;
-  /** Called for every run that leaves the queue. */
+  /** Learns how fast workers become free while runs wait for one. */
   pace: QueuePace;
 }
 
@@ -65,8 +65,8 @@ export class RunWork implements Workload {
       maxConcurrent: maxConcurrentRuns,
       leaseMs,
       dependencies,
+      pace,
       onClaim: ({ epoch, run }) => {
-        pace.tick();
         report({ fact: 'run.claimed', run: observed(run), at: run.updatedAt, first: epoch === 1 });
       },
     });

@@ -121,7 +121,8 @@ test.each<[string, string, (response: ServerResponse, id: number) => void]>([
     else if (method === 'tools/list')
       answer(response, id, { tools: [{ name: 'x', inputSchema: { type: 'object' } }] });
     else if (method === 'tools/call') respond(response, id);
-    else response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    else if (request.method === 'POST') response.writeHead(id === undefined ? 202 : 400).end();
+    else response.writeHead(405).end();
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { ready, call } = startServers({ example: { url: server.url } });

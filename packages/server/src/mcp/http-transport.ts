@@ -1,11 +1,12 @@
 /**
- * The SDK's transport for Streamable HTTP, with three additions:
+ * The SDK's transport for Streamable HTTP, with four additions:
  *
  * - A response whose stream breaks off is an error of its request, at once. The SDK lets the request wait for its
  *   timeout.
  * - The stream of a cancelled request is closed, also in the older protocol, where a server that ignores the
  *   cancellation could otherwise keep it open forever.
  * - A response may not grow without limit (`limited-body.ts`).
+ * - A result without a type is complete (`complete-results.ts`).
  */
 import {
   isJSONRPCNotification,
@@ -19,6 +20,7 @@ import {
 } from '@modelcontextprotocol/client';
 import type { HttpConfig } from '../config/index.ts';
 import { patientFetch } from '../network/patient-fetch.ts';
+import { completeResult } from './complete-results.ts';
 import { limitBody } from './limited-body.ts';
 
 /** One response; the same as for servers that are child processes. */
@@ -47,7 +49,7 @@ export class HttpTransport implements Transport {
     this.#inner.onerror = (error) => this.onerror?.(error);
     this.#inner.onmessage = (message) => {
       if (isJSONRPCResponse(message) && message.id !== undefined) this.#pending.delete(message.id);
-      this.onmessage?.(message);
+      this.onmessage?.(completeResult(message));
     };
   }
 

@@ -17,6 +17,7 @@ import type { McpServerConfig } from '../config/index.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { CallFailure, ConnectFailure } from './failures.ts';
 import { createMcpTool } from './mcp-tool.ts';
+import { firstNegotiation, type Negotiation, otherNegotiation } from './negotiation.ts';
 import { renderResult } from './render-result.ts';
 import type { ListedTool, Session } from './session.ts';
 
@@ -117,12 +118,11 @@ export class McpServer {
   async #keepConnected(): Promise<void> {
     const { signal } = this.#closing;
     let failures = 0;
-    let negotiation: 'legacy' | 'auto' = 'legacy';
+    let negotiation = firstNegotiation(this.#options.config);
     while (!signal.aborted) {
       const session = await this.#connect(negotiation);
       if (session === undefined) {
-        // Nearly every server speaks the older protocol. If this one does not, the next attempt uses the newer one.
-        negotiation = negotiation === 'legacy' ? 'auto' : 'legacy';
+        negotiation = otherNegotiation(negotiation);
       } else {
         const readyAt = Date.now();
         const reason = await session.lost;
@@ -141,7 +141,7 @@ export class McpServer {
   }
 
   /** A ready session; undefined if there is none, and the reason is recorded. */
-  async #connect(negotiation: 'legacy' | 'auto'): Promise<Session | undefined> {
+  async #connect(negotiation: Negotiation): Promise<Session | undefined> {
     const { log } = this.#options;
     const { signal } = this.#closing;
     try {

@@ -36,6 +36,11 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
+/** Of the first request of the newer protocol, which has a timer of its own. */
+export function isProbeTimeout(error: unknown, probeMs: number): boolean {
+  return isTimeout(error) && (error as SdkError & { data?: { timeout?: number } }).data?.timeout === probeMs;
+}
+
 export function isClosed(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
 }

@@ -7,10 +7,20 @@
  * - `open` resolves with a session whose tools are listed, or rejects with a `ConnectFailure`, within the configured
  *   timeout; a failed attempt leaves nothing behind.
  * - `lost` resolves when the session is over, with the reason as text. It never rejects.
+ * - Nobody answers what a server asks of a person (`questions.ts`).
  * - A session over HTTP has no connection that could break, so it is checked: every half minute, when a stream breaks
  *   off, and after a call without an answer. The check lists the tools, which may have changed anyway.
  */
-import { type CallToolResult, Client, type Tool, type Transport } from '@modelcontextprotocol/client';
+import {
+  type CallToolResult,
+  Client,
+  isInputRequiredResult,
+  type JSONRPCRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import type { Log } from '../basics/log.ts';
 import { version } from '../basics/version.ts';
 import type { McpServerConfig } from '../config/index.ts';
@@ -18,23 +28,30 @@ import type { Secrets } from '../secrets/secrets.ts';
 import { ChildLog } from './child-log.ts';
 import { CallFailure, ConnectFailure } from './failures.ts';
 import { HttpTransport } from './http-transport.ts';
+import type { Negotiation } from './negotiation.ts';
+import { describeQuestion, NOBODY_ASKED, withQuestions } from './questions.ts';
 import {
   CONNECTION_LOST,
   describeError,
   failureKind,
   isAnswer,
   isClosed,
+  isProbeTimeout,
   isSessionGone,
   isTimeout,
 } from './sdk-errors.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
 const CHECK_MS = 30_000;
+/** How long a server may take to answer whether it speaks the newer protocol. Afterwards the older one is tried. */
+const PROBE_MS = 5_000;
 /** The minimum time between two checks because of failures: a server that fails often is not asked as often. */
 const CHECK_GAP_MS = 2_000;
 /** A burst of changes is one listing. */
 const CHANGE_DEBOUNCE_MS = 50;
 const REASON_CHARS = 500;
+/** How often one call is continued for a server that only wants to be asked again. */
+const MAX_ROUNDS = 10;
 
 /** The server's description, without the output schema that the SDK would check a result against. */
 export type ListedTool = Omit<Tool, 'outputSchema'>;
@@ -43,8 +60,7 @@ export interface SessionOptions {
   config: McpServerConfig;
   /** The environment from which a child process inherits a few variables. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Whether to try the newer protocol, which has no handshake, or to begin with the handshake of the older. */
-  negotiation: 'auto' | 'legacy';
+  negotiation: Negotiation;
   secrets: Secrets;
   log: Log;
   /** Ends the attempt to connect. */
@@ -59,7 +75,10 @@ export class Session {
   readonly #client: Client;
   readonly #transport: StdioTransport | HttpTransport;
   readonly #childLog: ChildLog;
+  readonly #probeMs: number;
   readonly #end = Promise.withResolvers<string>();
+  /** What the server has asked during each call in progress. */
+  readonly #questions = new Set<string[]>();
   #tools: readonly ListedTool[] = [];
   #open = false;
   #reason: string | undefined;
@@ -77,6 +96,7 @@ export class Session {
 
   private constructor(options: SessionOptions) {
     const { config, environment, negotiation } = options;
+    this.#probeMs = Math.ceil(Math.min(PROBE_MS, config.connectTimeoutSeconds * 500));
     this.#options = options;
     this.lost = this.#end.promise;
     this.#childLog = new ChildLog({ ...options, server: config.name });
@@ -91,12 +111,13 @@ export class Session {
     this.#client = new Client(
       { name: 'talaria', version },
       {
-        versionNegotiation: { mode: negotiation },
+        versionNegotiation: { mode: negotiation, probe: { timeoutMs: this.#probeMs } },
         listChanged: {
           tools: { autoRefresh: false, debounceMs: CHANGE_DEBOUNCE_MS, onChanged: () => void this.#check() },
         },
       },
     );
+    this.#client.fallbackRequestHandler = async (request) => this.#refuse(request);
     this.#client.onclose = () => this.#over(CONNECTION_LOST);
     this.#client.onerror = () => this.#checkSoon();
   }
@@ -111,15 +132,16 @@ export class Session {
     args: Record<string, unknown>,
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<CallToolResult> {
+    const questions: string[] = [];
+    this.#questions.add(questions);
     try {
-      // With this definition the SDK does not look up an output schema and check the result against it: a call that did
-      // its work must not be reported as failed because its result has the wrong form.
-      return await this.#client.callTool(
-        { name: tool.name, arguments: args },
-        { signal, timeout: timeoutMs, toolDefinition: tool },
-      );
+      const result = await this.#callToEnd(tool, args, { signal, timeout: timeoutMs });
+      return withQuestions(result, questions);
     } catch (error) {
+      if (error instanceof CallFailure) throw error;
       throw signal.aborted ? new CallFailure('stopped', 'the run was stopped') : this.#callFailure(error);
+    } finally {
+      this.#questions.delete(questions);
     }
   }
 
@@ -137,8 +159,7 @@ export class Session {
       await this.#client.connect(this.#transport as Transport, { signal: limit, timeout });
       this.#tools = await this.#listTools(limit, timeout);
     } catch (error) {
-      // The SDK has its own timer for the same time, which may fire first.
-      const reason = limit.aborted || isTimeout(error) ? this.#silence() : this.#describe(error);
+      const reason = this.#whyNotConnected(error, limit);
       await this.close();
       throw new ConnectFailure(reason);
     }
@@ -147,6 +168,46 @@ export class Session {
       this.#regularly = setInterval(() => void this.#check(), CHECK_MS);
       this.#regularly.unref();
     }
+  }
+
+  async #callToEnd(
+    tool: ListedTool,
+    args: Record<string, unknown>,
+    options: { signal: AbortSignal; timeout: number },
+  ): Promise<CallToolResult> {
+    let params: { name: string; arguments: Record<string, unknown>; requestState?: string } = {
+      name: tool.name,
+      arguments: args,
+    };
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      // With this definition the SDK does not look up an output schema and check the result against it: a call that did
+      // its work must not be reported as failed because its result has the wrong form.
+      const result: unknown = await this.#client.callTool(params, {
+        ...options,
+        toolDefinition: tool,
+        allowInputRequired: true,
+      });
+      if (!isInputRequiredResult(result)) return result as CallToolResult;
+      const { inputRequests = {}, requestState } = result;
+      const questions = Object.values(inputRequests).map(describeQuestion);
+      if (questions.length > 0) throw this.#unanswered(questions.join(', '));
+      // Without a question it only wants to be called again, with what it says here.
+      params = { ...params, ...(requestState !== undefined && { requestState }) };
+    }
+    throw new CallFailure('unknown', `asked ${MAX_ROUNDS} times to be called again`);
+  }
+
+  #unanswered(questions: string): CallFailure {
+    return new CallFailure('refused', this.#shorten(`asks a person: ${questions}. ${NOBODY_ASKED}.`));
+  }
+
+  /** A request of the server. The answer is an error that says why. */
+  #refuse(request: JSONRPCRequest): never {
+    if (request.method !== 'elicitation/create')
+      throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
+    const question = this.#shorten(describeQuestion(request));
+    for (const questions of this.#questions) questions.push(question);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, NOBODY_ASKED);
   }
 
   async #listTools(signal: AbortSignal, timeout: number): Promise<ListedTool[]> {
@@ -228,6 +289,12 @@ export class Session {
     if (end === undefined) return undefined;
     const { complaint } = this.#childLog;
     return this.#shorten(complaint === undefined ? end : `${end}: ${complaint}`);
+  }
+
+  #whyNotConnected(error: unknown, limit: AbortSignal): string {
+    if (isProbeTimeout(error, this.#probeMs)) return `gave no answer within ${this.#probeMs / 1000} s`;
+    // The SDK has its own timer for the same time, which may fire first.
+    return limit.aborted || isTimeout(error) ? this.#silence() : this.#describe(error);
   }
 
   #silence(): string {

@@ -17,6 +17,7 @@ import { delimiter, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import type { StdioConfig } from '../config/index.ts';
+import { completeResult } from './complete-results.ts';
 import { dyingWithUs } from './dies-with-us.ts';
 import { MessageLines } from './message-lines.ts';
 import { forget, remember, signalGroup } from './process-groups.ts';
@@ -157,7 +158,7 @@ export class StdioTransport implements Transport {
     if (this.#ended || line.trim() === '') return;
     let message: JSONRPCMessage;
     try {
-      message = parseJSONRPCMessage(JSON.parse(line));
+      message = completeResult(parseJSONRPCMessage(JSON.parse(line)));
     } catch {
       // Many servers print a greeting where only messages belong.
       this.#unreadable ??= line.slice(0, UNREADABLE_CHARS);

@@ -2,10 +2,17 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../../test/support/wait-for.ts';
-import { httpServer, linesOf, program, startServers, temporaryDirectory } from './testing/running-servers.ts';
+import {
+  bareModernServer,
+  httpServer,
+  linesOf,
+  program,
+  startServers,
+  temporaryDirectory,
+} from './testing/running-servers.ts';
 
 /** Of the example server. */
-const TOOLS = 18;
+const TOOLS = 19;
 
 /** Each way to be connected, and the entry of the configuration for it. */
 const WAYS: [string, () => Promise<Record<string, unknown>>][] = [
@@ -87,3 +94,48 @@ describe.each(WAYS.filter(([way]) => way !== 'HTTP without sessions' && !way.inc
     });
   },
 );
+
+test('over HTTP every request of the newer protocol says its version and its method, also the first one', async () => {
+  const server = await httpServer('modern');
+  const { ready, call } = startServers({ example: { url: server.url } });
+  expect((await ready()).restarts).toBe(0);
+  await call('mcp__example__echo', { text: 'x' });
+  const said = server.requests.map((headers) => [headers['mcp-protocol-version'], headers['mcp-method']]);
+  expect(said[0]).toEqual(['2026-07-28', 'server/discover']);
+  for (const [version, method] of said) {
+    expect(version).toBe('2026-07-28');
+    expect(method).toMatch(/^[a-z]+\/[a-z]+$/);
+  }
+  expect(server.requests.at(-1)).toMatchObject({ 'mcp-method': 'tools/call', 'mcp-name': 'echo' });
+});
+
+test('over HTTP a server with a handshake is connected at the first attempt, and then gets the version it chose', async () => {
+  const server = await httpServer('session');
+  const { ready } = startServers({ example: { url: server.url } });
+  expect((await ready()).restarts).toBe(0);
+  const [probe, handshake, ...rest] = server.requests.map((headers) => headers['mcp-protocol-version']);
+  expect([probe, handshake]).toEqual(['2026-07-28', undefined]);
+  for (const version of rest) expect(version).toBe('2025-11-25');
+});
+
+test('over HTTP a server that is silent when asked for the newer protocol gets the handshake soon', async () => {
+  const serverInfo = { name: 'x', version: '1' };
+  const { url } = await bareModernServer({
+    'server/discover': () => undefined,
+    initialize: () => ({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo }),
+    'tools/call': () => ({ content: [{ type: 'text', text: 'fine' }] }),
+  });
+  const { ready, call, logged } = startServers({ example: { url, connect_timeout_seconds: 4 } });
+  expect((await ready()).restarts).toBe(1);
+  expect(logged()).toContain('gave no answer within 2 s');
+  expect((await call('mcp__example__x')).output).toBe('fine');
+});
+
+test('in the newer protocol a result without a type is complete', async () => {
+  const { url } = await bareModernServer({
+    'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }),
+  });
+  const { ready, call } = startServers({ example: { url } });
+  expect((await ready()).restarts).toBe(0);
+  expect(await call('mcp__example__x')).toEqual({ output: 'done', isError: false });
+});

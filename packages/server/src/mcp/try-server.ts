@@ -1,5 +1,6 @@
 /** Tries an MCP server once, as `McpServer` connects it: the handshake, its tools, and its end. */
 import type { McpServerConfig } from '../config/index.ts';
+import { firstNegotiation, type Negotiation, otherNegotiation } from './negotiation.ts';
 import type { ListedTool, Session, SessionOptions } from './session.ts';
 
 export type TryOptions = Pick<SessionOptions, 'environment' | 'secrets'> & {
@@ -9,11 +10,12 @@ export type TryOptions = Pick<SessionOptions, 'environment' | 'secrets'> & {
 /** Returns its tools; rejects with a `ConnectFailure`. It leaves nothing behind. */
 export async function tryServer(options: TryOptions): Promise<readonly ListedTool[]> {
   const { Session } = await import('./session.ts');
-  const open = (negotiation: 'legacy' | 'auto'): Promise<Session> =>
+  const open = (negotiation: Negotiation): Promise<Session> =>
     Session.open({ ...options, negotiation, log: SILENT, signal: NEVER, onTools() {} });
-  const session = await open('legacy').catch((failure: unknown) =>
-    // A server that knows only the newer protocol. If that fails too, the first failure says more.
-    open('auto').catch(() => {
+  const first = firstNegotiation(options.config);
+  const session = await open(first).catch((failure: unknown) =>
+    // If that fails too, the first failure says more.
+    open(otherNegotiation(first)).catch(() => {
       throw failure;
     }),
   );

@@ -108,7 +108,7 @@ test('limits how many wait, and tells the others when to retry', async () => {
   await ask(places, 'ada-1');
   void ask(places, 'ada-2');
   // A place becomes free every ten seconds.
-  for (nowMs of [0, 10_000, 20_000]) {
+  for (nowMs of [10_000, 20_000, 30_000]) {
     await giveBack(served.at(-1)!);
     void ask(places, `ada-${nowMs}`);
     await settled();

@@ -15,7 +15,7 @@ export interface SlotPlacesOptions {
   maxPerOwner: number;
   /** How many callers of one key may wait. */
   maxWaiting: number;
-  /** How fast places become free. */
+  /** How fast places become free while somebody waits. */
   pace: QueuePace;
 }
 
@@ -91,6 +91,7 @@ export class SlotPlaces {
         const callers = this.#waiting.get(owner);
         callers?.delete(caller);
         if (callers?.size === 0) this.#waiting.delete(owner);
+        if (this.#waiting.size === 0) this.#options.pace.quiet();
       };
       const caller: Caller = {
         serve: () => {
@@ -105,6 +106,7 @@ export class SlotPlaces {
       const giveUp = (): void => caller.refuse(signal.reason);
       signal.addEventListener('abort', giveUp, { once: true });
       this.#waiting.set(owner, (this.#waiting.get(owner) ?? new Set()).add(caller));
+      this.#options.pace.crowded();
     });
   }
 

@@ -2,10 +2,11 @@
 import * as schemas from '@talaria/protocol/schemas';
 import Type from 'typebox';
 import type { Operation } from './operation.ts';
-import { Path } from './shared-parts.ts';
+import { FilePath, MAX_SEQ, Path } from './shared-parts.ts';
 
 const At = Type.Integer({
   minimum: -1,
+  maximum: MAX_SEQ,
   description: 'The seq of an event: the files as they were after it. -1: as the run began with them',
 });
 
@@ -31,7 +32,7 @@ export const ARTIFACT_OPERATIONS: Record<string, Operation> = {
       'If-Range': Type.String(),
       'If-None-Match': Type.String(),
     },
-    query: { path: Type.String({ description: 'Relative to the workspace' }), at: At },
+    query: { path: FilePath, at: At },
     required: ['path'],
     answer: Type.String(),
     contentType: 'application/octet-stream',
@@ -47,7 +48,7 @@ export const ARTIFACT_OPERATIONS: Record<string, Operation> = {
       'If-Match': Type.String({ description: 'The ETag that the file must have, or * for any file' }),
       'If-None-Match': Type.String({ description: '*: there must be nothing at this path' }),
     },
-    query: { path: Type.String({ description: 'Relative to the workspace' }) },
+    query: { path: FilePath },
     required: ['path'],
     body: Type.String({ format: 'binary' }),
     bodyType: 'application/octet-stream',
@@ -61,7 +62,7 @@ export const ARTIFACT_OPERATIONS: Record<string, Operation> = {
     summary: "Remove a file or directory of a run's workspace",
     headers: { 'If-Match': Type.String({ description: 'The ETag that the file must have' }) },
     query: {
-      path: Type.String({ description: 'Relative to the workspace' }),
+      path: FilePath,
       recursive: Type.Boolean({ default: false, description: 'Also remove a directory that is not empty' }),
     },
     required: ['path'],
@@ -90,9 +91,14 @@ export const ARTIFACT_OPERATIONS: Record<string, Operation> = {
     query: {
       from: Type.Integer({
         minimum: -1,
+        maximum: MAX_SEQ,
         description: 'The seq of an event; by default the start of the run',
       }),
-      to: Type.Integer({ minimum: -1, description: 'The seq of an event; by default the last checkpoint' }),
+      to: Type.Integer({
+        minimum: -1,
+        maximum: MAX_SEQ,
+        description: 'The seq of an event; by default the last checkpoint',
+      }),
       path: Type.String({ description: 'Only this file, or what is in this directory' }),
       format: Type.Literal('patch'),
     },

@@ -2,6 +2,7 @@
 import * as schemas from '@talaria/protocol/schemas';
 import Type from 'typebox';
 import type { Operation } from './operation.ts';
+import { MAX_SEQ } from './shared-parts.ts';
 
 const ItemQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
@@ -78,7 +79,11 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
     summary: 'Get a response, or its events',
     query: {
       stream: Type.Boolean({ default: false, description: 'Server-sent events, as when it was created' }),
-      starting_after: Type.Integer({ minimum: 0, description: 'Only the events after this sequence_number' }),
+      starting_after: Type.Integer({
+        minimum: 0,
+        maximum: MAX_SEQ,
+        description: 'Only the events after this sequence_number',
+      }),
     },
     answer: schemas.ResponseObjectSchema,
     errors: [400, 401, 404],

@@ -84,8 +84,13 @@ export function openApiDocument(version: string): object {
   return {
     openapi: '3.1.0',
     info: { title: 'Talaria', version, description: 'The Hermes Agent Runs API, as Talaria serves it' },
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
-    security: [{ bearer: [] }],
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        api_key: { type: 'apiKey', in: 'header', name: 'api-key' },
+      },
+    },
+    security: [{ bearer: [] }, { api_key: [] }],
     paths,
     webhooks: {
       message: {

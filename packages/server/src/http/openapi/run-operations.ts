@@ -4,11 +4,12 @@ import * as schemas from '@talaria/protocol/schemas';
 import Type from 'typebox';
 import { SEARCH_CHARS_MAX } from '../../engine/run-lists.ts';
 import type { Operation } from './operation.ts';
-import { After, Limit } from './shared-parts.ts';
+import { After, Limit, MAX_SEQ } from './shared-parts.ts';
 
 const View = Type.Union([Type.Literal('full'), Type.Literal('head')], {
   description: '`head`: without the answer',
 });
+const Seq = Type.Integer({ minimum: 0, maximum: MAX_SEQ });
 const EpochSeconds = Type.Number({
   minimum: 0,
   maximum: 99_999_999_999,
@@ -109,9 +110,12 @@ export const RUN_OPERATIONS: Record<string, Operation> = {
       'Server-sent events: the whole run from its first event, then live ones, until the terminal event. ' +
       'With a cursor, everything after it, once and in order.',
     headers: {
-      'Last-Event-ID': Type.String({ pattern: '^[0-9]*$', description: 'An empty value counts as absent' }),
+      'Last-Event-ID': Type.String({
+        pattern: '^[0-9]{0,15}$',
+        description: 'An empty value counts as absent',
+      }),
     },
-    query: { last_event_id: Type.Integer({ minimum: 0 }), last_seq: Type.Integer({ minimum: 0 }) },
+    query: { last_event_id: Seq, last_seq: Seq },
     answer: Type.String(),
     contentType: 'text/event-stream',
     also: { 204: 'The run has ended, and nothing comes after the cursor' },

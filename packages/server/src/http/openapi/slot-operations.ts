@@ -2,7 +2,7 @@
 import * as schemas from '@talaria/protocol/schemas';
 import Type from 'typebox';
 import type { Operation } from './operation.ts';
-import { Path } from './shared-parts.ts';
+import { FilePath, Path } from './shared-parts.ts';
 
 /** 421: the process has no sandbox. On a server without slots all of them give 404. */
 export const SLOT_OPERATIONS: Record<string, Operation> = {
@@ -62,7 +62,7 @@ export const SLOT_OPERATIONS: Record<string, Operation> = {
       'If-None-Match': Type.String(),
     },
     query: {
-      path: Type.String({ description: 'Relative to the workspace' }),
+      path: FilePath,
       encoding: Type.Union([Type.Literal('text'), Type.Literal('base64')], { default: 'text' }),
       max_bytes: Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'A longer file is cut' }),
       include_sha256: Type.Boolean({ default: false }),

@@ -35,6 +35,21 @@ describe('with keys', () => {
     }
   });
 
+  test("the header of Azure's clients does too", () => {
+    expect(authenticate(request({ 'api-key': 'key-of-alice' }))).toBe('alice');
+    for (const key of ['', 'key-of-alic', 'Bearer key-of-alice', 'key-of-alice, key-of-bob']) {
+      expect(() => authenticate(request({ 'api-key': key }))).toThrow('Invalid API key');
+    }
+  });
+
+  test('with both headers only Authorization counts', () => {
+    const both = (authorization: string) => request({ authorization, 'api-key': 'key-of-bob' });
+    expect(authenticate(both('Bearer key-of-alice'))).toBe('alice');
+    for (const authorization of ['', 'Bearer ', 'Bearer wrong', 'Basic x']) {
+      expect(() => authenticate(both(authorization))).toThrow('Invalid API key');
+    }
+  });
+
   test('the host does not matter', () => {
     const headers = { authorization: 'Bearer key-of-bob', host: 'agents.example.com' };
     expect(authenticate(request(headers))).toBe('bob');

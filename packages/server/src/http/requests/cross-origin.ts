@@ -45,12 +45,12 @@ export function installCrossOrigin(app: FastifyInstance, admitOrigin: AdmitOrigi
 }
 
 /**
- * Allowed where a page asks for them: the conditions of a write, and the headers that OpenAI's libraries send with every
- * request. Nothing reads the latter, but the browser must be allowed to send them.
+ * Allowed where a page asks for them: the conditions of a write, the key as Azure's clients send it, and the headers that
+ * OpenAI's libraries send with every request. Nothing reads the latter, but the browser must be allowed to send them.
  */
 function askedHeaders(request: FastifyRequest): string[] {
   const asked = request.headers['access-control-request-headers'] ?? '';
-  return asked.toLowerCase().match(/\b(?:x-stainless-[a-z-]+|if-match|if-none-match)/g) ?? [];
+  return asked.toLowerCase().match(/\b(?:x-stainless-[a-z-]+|if-match|if-none-match|api-key)/g) ?? [];
 }
 
 /**

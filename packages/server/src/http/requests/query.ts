@@ -2,6 +2,7 @@ import { TalariaError } from '@talaria/protocol';
 
 const LIMIT_MAX = 200;
 const LIMIT_DEFAULT = 50;
+const EPOCH_SECONDS_MAX = 99_999_999_999;
 
 /** A query parameter that may be given at most once; an empty one counts as absent. */
 export function single(query: unknown, name: string): string | undefined {
@@ -59,7 +60,10 @@ export function count(query: unknown, name: string, max: number): number | undef
 export function epochSeconds(query: unknown, name: string): number | undefined {
   const value = single(query, name);
   if (value === undefined) return undefined;
-  if (/^\d{1,11}(\.\d{1,9})?$/.test(value)) return Math.ceil(Number(value) * 1000);
+  // In any form that JSON has for a number.
+  if (/^\d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?$/i.test(value) && Number(value) <= EPOCH_SECONDS_MAX) {
+    return Math.ceil(Number(value) * 1000);
+  }
   const message = `'${name}' must be a time in seconds since the epoch`;
   throw new TalariaError('invalid_request', { message, param: name });
 }

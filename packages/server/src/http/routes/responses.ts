@@ -101,8 +101,8 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     const { owner, query } = request;
     const { response_id: responseId } = request.params;
     const stored = await responses.find(owner, responseId);
-    if (!parseFlag(single(query, 'stream'), 'stream')) return responses.get(owner, responseId);
     const after = parseNumber(single(query, 'starting_after'));
+    if (!parseFlag(single(query, 'stream'), 'stream')) return responses.get(owner, responseId);
     const run = await engine.get(owner, stored.runId).catch(toEventsGone);
     const events = eventsOf(stored);
     if (after !== undefined) await events.skipTo(after);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { type HttpKind, startHttpMcpServer } from '../../../../../test/support/mcp/http-server.ts';
+import { type HttpKind, listen, startHttpMcpServer } from '../../../../../test/support/mcp/http-server.ts';
 import { waitFor } from '../../../../../test/support/wait-for.ts';
 import { ToolSet } from '../../agent/tools/tool.ts';
 import { configSecrets } from '../../config/index.ts';
@@ -89,6 +89,37 @@ export function linesOf(file: string): string[] {
 /** The example server over HTTP, until the end of the test. */
 export async function httpServer(kind: HttpKind) {
   const server = await startHttpMcpServer(kind);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+type Answers = Record<string, (params: { requestState?: string }) => object | undefined>;
+
+/**
+ * A server without an SDK, of the newer protocol unless the test gives other answers. Its results say nothing of their type
+ * unless the test does. It never answers a request that has an answer without a result, and refuses one that has none.
+ */
+export async function bareModernServer(answers: Answers) {
+  const all: Answers = {
+    'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }),
+    'tools/list': () => ({ tools: [{ name: 'x', inputSchema: { type: 'object' } }] }),
+    ...answers,
+  };
+  const server = await listen(async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const { id, method, params } = JSON.parse(body === '' ? '{}' : body);
+    const answer = all[method];
+    if (answer === undefined) {
+      const isNotification = request.method === 'POST' && id === undefined;
+      response.writeHead(isNotification ? 202 : 400).end();
+      return;
+    }
+    const result = answer(params);
+    if (result === undefined) return;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
   onTestFinished(() => server[Symbol.asyncDispose]());
   return server;
 }
