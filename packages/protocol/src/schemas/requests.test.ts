@@ -10,7 +10,7 @@ import { parseCreateCompletion } from '../completion-request.ts';
 import { TalariaError } from '../errors.ts';
 import { parseForkRun } from '../fork-request.ts';
 import { parseCreateJob, parsePauseReason, parseUpdateJob } from '../job-requests.ts';
-import { parseApprovalAnswer, parseCreateRun, parseSteer } from '../requests.ts';
+import { parseApprovalAnswer, parseCreateRun, parseSteer, parseUpdateRun } from '../requests.ts';
 import { parseCreateResponse } from '../response-request.ts';
 import {
   parseCreateSession,
@@ -40,6 +40,7 @@ const OUTPUT = { tool_call_id: 'call_1', output: 'x' };
 
 const REQUESTS: [string, TObject, (body: Fields) => unknown, Fields][] = [
   ['a run', schemas.CreateRunRequestSchema, parseCreateRun, { input: 'x' }],
+  ['a change of a run', schemas.UpdateRunRequestSchema, parseUpdateRun, { keep: true }],
   ['a fork', schemas.ForkRunRequestSchema, parseForkRun, {}],
   ['an approval', schemas.ApprovalAnswerSchema, parseApprovalAnswer, { choice: 'deny' }],
   ['a steer', schemas.SteerRequestSchema, parseSteer, { input: 'x' }],
