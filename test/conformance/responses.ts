@@ -245,7 +245,7 @@ export function describeResponses(target: GetTarget): void {
       const { status, headers, body } = await post<{ error: object }>(
         script([{ error: { status: 401, message: 'no' } }]),
       );
-      expect(status).toBe(422);
+      expect(status).toBe(400);
       expect(headers.get('x-should-retry')).toBe('false');
       expect(body.error).toMatchObject({ code: 'provider_auth' });
       const id = `resp_${headers.get('x-talaria-run-id')!.slice('run_'.length).slice(0, 28)}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failureStatus, hasNamedFrames, readsErrorsAlone } from './client-traits.ts';
+import { hasNamedFrames, readsErrorsAlone } from './client-traits.ts';
 
 test.each([
   'OpenAI/Python 1.93.0',
@@ -19,12 +19,6 @@ test.each(['http.rb/5.2.0', 'curl/8.0', 'Python/3.11 aiohttp/3.10', undefined])(
     expect(hasNamedFrames(agent === undefined ? {} : { 'user-agent': agent })).toBe(true);
   },
 );
-
-test('a failed run has a status that its client does not retry', () => {
-  expect(failureStatus({ 'user-agent': 'OpenAI/JS 7.0.0' })).toBe(422);
-  expect(failureStatus({})).toBe(422);
-  expect(failureStatus({ 'user-agent': 'langchainjs-openai/1.0.0 (node/24)' })).toBe(400);
-});
 
 test('a client made by OpenAI’s generator gets no event names either', () => {
   expect(hasNamedFrames({ 'x-stainless-lang': 'js' })).toBe(false);

@@ -3,7 +3,7 @@
  * recognised by its User-Agent; one that sends an `X-Hermes-…` header is a Hermes client whatever it is built on.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ErrorBody, RUN_FAILURE_STATUS } from '@talaria/protocol';
+import type { ErrorBody } from '@talaria/protocol';
 
 /**
  * OpenAI's own libraries and those built on them, at the beginning of a User-Agent or after another name. Most of them
@@ -12,7 +12,6 @@ import { type ErrorBody, RUN_FAILURE_STATUS } from '@talaria/protocol';
 const OPENAI_KIN =
   /(^|[\s(])(Async)?(Azure)?OpenAI\/|\bai-sdk[-/]|\blangchain|^litellm\/|^pydantic-ai\/|^instructor\//i;
 const AI_SDK = /\bai-sdk[-/]/i;
-const LANGCHAIN_JS = /\blangchainjs/i;
 
 export function isHermesClient(headers: IncomingHttpHeaders): boolean {
   return Object.keys(headers).some((name) => name.startsWith('x-hermes-'));
@@ -36,11 +35,6 @@ export function readsErrorsAlone(headers: IncomingHttpHeaders): boolean {
 export function toLastingError(error: ErrorBody['error']): ErrorBody['error'] {
   const code = error.code?.includes('rate_limit') ? 'provider_error' : error.code;
   return { ...error, type: 'invalid_request_error', code };
-}
-
-/** LangChain's JavaScript client retries every status that is not on its short list, which has 400 but not 422. */
-export function failureStatus(headers: IncomingHttpHeaders): number {
-  return LANGCHAIN_JS.test(agentOf(headers)) ? 400 : RUN_FAILURE_STATUS;
 }
 
 function agentOf(headers: IncomingHttpHeaders): string {

@@ -25,7 +25,7 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.ChatRequestSchema,
     answer: schemas.ChatCompletionSchema,
-    errors: [400, 401, 403, 409, 413, 422, 429, 503],
+    errors: [400, 401, 403, 409, 413, 429, 503],
   },
   'POST /v1/completions': {
     tag: 'openai',
@@ -41,7 +41,7 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.CompletionRequestSchema,
     answer: schemas.CompletionSchema,
-    errors: [400, 401, 403, 409, 413, 422, 429, 503],
+    errors: [400, 401, 403, 409, 413, 429, 503],
   },
   'POST /v1/embeddings': {
     tag: 'openai',
@@ -70,7 +70,7 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.ResponseRequestSchema,
     answer: schemas.ResponseObjectSchema,
-    errors: [400, 401, 403, 404, 409, 413, 422, 429, 503],
+    errors: [400, 401, 403, 404, 409, 413, 429, 503],
   },
   'GET /v1/responses/{response_id}': {
     tag: 'openai',
