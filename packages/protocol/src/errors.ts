@@ -242,7 +242,6 @@ export const RUN_FAILURES = {
   output_truncated: 'The answer reached the output limit of the model and is incomplete',
   empty_output: 'The model ended without text and without a tool call',
   invalid_output: 'The answer did not satisfy the requested schema',
-  client_tool_timeout: 'The client did not send the output of its tool in time',
   step_limit: 'The run used all its steps',
   time_limit: 'The run used all its time',
   token_limit: 'The run used all its tokens',

@@ -21,7 +21,6 @@ const ANOTHER_REQUEST: ReadonlySet<string> = new Set<RunFailureCode>([
   'context_overflow',
   'content_filtered',
   'invalid_output',
-  'client_tool_timeout',
 ]);
 
 export interface RunFailure {
