@@ -128,6 +128,16 @@ describe('the events of a response', () => {
     ]);
   });
 
+  it('show no call of the server to clients that break on it', () => {
+    const without = { ...HEAD, settings: { ...HEAD.settings, tool_items: 'none' as const } };
+    const { events, response } = fold(
+      [accepted, claimed, stepped('', [{ id: 'c1' }]), started('c1'), finished('c1', 'out')],
+      without,
+    );
+    expect(types(events.slice(2))).toEqual([]);
+    expect(response.output).toEqual([]);
+  });
+
   it('show a call in the older form to clients that need it', () => {
     const older = { ...HEAD, settings: { ...HEAD.settings, tool_items: 'function_call' as const } };
     const { events, response } = fold(

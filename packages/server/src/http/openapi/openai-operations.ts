@@ -64,9 +64,12 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
       'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
       'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Continue this session' }),
       'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
-      'X-Hermes-Tool-Items': Type.Union([Type.Literal('mcp_call'), Type.Literal('function_call')], {
-        description: 'How to show calls that the server runs',
-      }),
+      'X-Hermes-Tool-Items': Type.Union(
+        [Type.Literal('mcp_call'), Type.Literal('function_call'), Type.Literal('none')],
+        {
+          description: 'How to show calls that the server runs',
+        },
+      ),
     },
     body: schemas.ResponseRequestSchema,
     answer: schemas.ResponseObjectSchema,
