@@ -59,9 +59,14 @@ export class CallItems {
     }
     const n = this.#numbers.get(callId);
     if (n === undefined || this.#form === 'none') return;
-    const item = { id: this.#itemId('fco', n), type: 'function_call_output', call_id: callId } as const;
-    const slot = this.#items.add({ ...item, status: 'in_progress', output: '' });
-    this.#items.done(slot, { ...item, status: 'completed', output });
+    const item = {
+      id: this.#itemId('fco', n),
+      type: 'function_call_output',
+      call_id: callId,
+      output,
+    } as const;
+    const slot = this.#items.add({ ...item, status: 'in_progress' });
+    this.#items.done(slot, { ...item, status: 'completed' });
   }
 
   /** Asks the client to run calls of its own. */

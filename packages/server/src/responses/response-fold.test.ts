@@ -152,6 +152,10 @@ describe('the events of a response', () => {
       'response.output_item.added',
       'response.output_item.done',
     ]);
+    expect(events.at(-2), 'the gem of Hermes reads the output where the item begins').toMatchObject({
+      type: 'response.output_item.added',
+      item: { type: 'function_call_output', output: 'out' },
+    });
     expect(response.output).toMatchObject([
       { type: 'function_call', call_id: 'c1', name: 'bash', arguments: '{}', status: 'completed' },
       { type: 'function_call_output', call_id: 'c1', output: 'out', status: 'completed' },
