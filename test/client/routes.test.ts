@@ -380,7 +380,7 @@ describe('chat', () => {
   test('of a run that fails is its error, requested once', async () => {
     const failing = script([{ error: { status: 401, message: 'no' } }]);
     const asked = client.chat.completions.create({ messages: messages(failing) });
-    expect(await errorOf(asked)).toMatchObject({ status: 422, code: 'provider_auth' });
+    expect(await errorOf(asked)).toMatchObject({ status: 400, code: 'provider_auth' });
     const answers = world.model.requests.filter(({ scriptId }) => failing.includes(`id=${scriptId} `));
     expect(answers).toHaveLength(1);
     const stream = await client.chat.completions.create({ messages: messages(failing), stream: true });

@@ -34,6 +34,7 @@ export const CLIENTS = {
     'openai-6',
     'openai-7',
     '@openai/agents',
+    'ai-sdk-openai-2',
     '@ai-sdk/openai',
     '@ai-sdk/openai-compatible',
     '@langchain/openai',

@@ -187,7 +187,7 @@ export function describeChat(target: GetTarget): void {
 
     it('is an error with its code, which clients do not retry', async () => {
       const { status, headers, body } = await post<{ error: object }>(failing);
-      expect(status).toBe(422);
+      expect(status).toBe(400);
       expect(body.error).toEqual(failure);
       expect(headers.get('x-should-retry')).toBe('false');
       const run = await api().run(headers.get('x-talaria-run-id')!);
@@ -219,7 +219,7 @@ export function describeChat(target: GetTarget): void {
       if ('frames' in ended) {
         expect(JSON.parse(ended.frames.at(-2)!.data)).toMatchObject({ error: expected });
       } else {
-        expect(ended.status).toBe(422);
+        expect(ended.status).toBe(400);
         expect(ended.headers.get('x-should-retry')).toBe('false');
         expect(ended.body.error).toMatchObject(expected);
       }
@@ -348,7 +348,7 @@ export function describeChat(target: GetTarget): void {
       const headers = { 'idempotency-key': uniqueName('key') };
       const prompt = script([{ error: { status: 400, message: 'no' } }]);
       const [first, second] = [await post(prompt, {}, headers), await post(prompt, {}, headers)];
-      expect(first.status).toBe(422);
+      expect(first.status).toBe(400);
       expect(second.body).toEqual(first.body);
       expect(second.headers.get('x-talaria-run-id')).toBe(first.headers.get('x-talaria-run-id'));
     });

@@ -245,7 +245,7 @@ export function describeResponses(target: GetTarget): void {
       const { status, headers, body } = await post<{ error: object }>(
         script([{ error: { status: 401, message: 'no' } }]),
       );
-      expect(status).toBe(422);
+      expect(status).toBe(400);
       expect(headers.get('x-should-retry')).toBe('false');
       expect(body.error).toMatchObject({ code: 'provider_auth' });
       const id = `resp_${headers.get('x-talaria-run-id')!.slice('run_'.length).slice(0, 28)}`;
@@ -322,9 +322,16 @@ export function describeResponses(target: GetTarget): void {
       expectError(unused, { status: 400, code: 'invalid_cursor', param: 'starting_after' });
     });
 
-    it('ends with response.failed when the run fails or is stopped', async () => {
-      const failed = eventsOf(await stream(script([{ error: { status: 401, message: 'no' } }])));
+    it('ends with response.failed and an error when the run fails or is stopped', async () => {
+      const streamed = await stream(script([{ error: { status: 401, message: 'no' } }]));
+      const failed = eventsOf(streamed);
       expect(failed.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
+      expect(JSON.parse(streamed.frames.at(-1)!.data)).toMatchObject({
+        type: 'error',
+        sequence_number: failed.at(-1)!.sequence_number,
+        code: 'provider_auth',
+        error: { code: 'provider_auth', type: 'invalid_request_error' },
+      });
       const gate = uniqueName('stopped');
       const stopping = stream(
         script([{ gate, text: 'never' }]),
@@ -610,14 +617,16 @@ export function describeResponseOwnership(target: GetTarget): void {
   });
 }
 
-/** The events of a stream, each checked: its name, its number, its shape. */
+/** The events of a stream, each checked: its name, its number, its shape. An error is no event. */
 function eventsOf({ frames }: PostedStream, firstNumber = 0): ResponseEvent[] {
-  return frames.map(({ event: name, data }, i) => {
-    const event = JSON.parse(data) as ResponseEvent;
-    const { type, sequence_number, ...payload } = event;
-    expect(name).toBe(type);
-    expect(sequence_number, 'numbers have no gaps').toBe(firstNumber + i);
-    expectShape(schemas.RESPONSE_EVENT_PAYLOADS[type], payload);
-    return event;
-  });
+  return frames
+    .filter(({ event }) => event !== 'error')
+    .map(({ event: name, data }, i) => {
+      const event = JSON.parse(data) as ResponseEvent;
+      const { type, sequence_number, ...payload } = event;
+      expect(name).toBe(type);
+      expect(sequence_number, 'numbers have no gaps').toBe(firstNumber + i);
+      expectShape(schemas.RESPONSE_EVENT_PAYLOADS[type], payload);
+      return event;
+    });
 }

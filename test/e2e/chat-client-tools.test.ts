@@ -210,15 +210,72 @@ describe('a completion that asks for tools of the client', () => {
     expect(next.choice.message.content).toBe('Snow.');
   });
 
-  test('that is never continued ends at its timeout', async () => {
+  test('that is never continued completes at its timeout, with its calls as the answer', async () => {
     await using hurried = await ServerWithModel.start({ TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS: '0.5' });
-    const messages = prompting({ tools: [weather('Oslo')] });
+    const messages = prompting({ tools: [weather('Oslo'), weather('Rome')] });
     await clientOf(hurried).chat.completions.create({ model, messages, tools });
     const run = await waitFor('the run', async () => (await hurried.api.list()).data[0]);
-    expect(await waitForStatus(hurried.api, run.run_id, 'failed')).toMatchObject({
-      error_code: 'client_tool_timeout',
-    });
+    const { output } = await waitForStatus(hurried.api, run.run_id, 'completed');
+    expect(output).toBe('{"city":"Oslo"}\n{"city":"Rome"}');
     expect(hurried.model.requests).toHaveLength(1);
+  });
+
+  test('that is steered meanwhile tells the model instead', async () => {
+    await using hurried = await ServerWithModel.start({ TALARIA_CLIENT_TOOL_TIMEOUT_SECONDS: '1' });
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Then without.' });
+    await clientOf(hurried).chat.completions.create({ model, messages, tools });
+    const [run] = (await hurried.api.list()).data;
+    await hurried.api.post(`/v1/runs/${run!.run_id}/steer`, { input: 'Hurry up.' });
+    const { output } = await waitForStatus(hurried.api, run!.run_id, 'completed');
+    expect(output).toBe('Then without.');
+  });
+});
+
+describe('a run whose client names the tool', () => {
+  const named = { tool_choice: { type: 'function', function: { name: 'get_weather' } } };
+
+  test.each([
+    ['by its name', named],
+    ['as the only one', { tool_choice: 'required' }],
+  ])('%s, is complete with the call', async (_, choice) => {
+    const { choice: end, runId } = await ask(prompting({ tools: [weather('Oslo')] }), choice);
+    expect(end.finish_reason).toBe('tool_calls');
+    const run = await waitForStatus(world.api, runId, 'completed');
+    expect(run).toMatchObject({ output: '{"city":"Oslo"}', usage: { total_tokens: 15 } });
+    expect(run.pending_calls).toBeUndefined();
+  });
+
+  test('streams the call, and is complete', async () => {
+    const stream = client.chat.completions.stream({
+      model,
+      messages: prompting({ tools: [weather('Oslo')] }),
+      tools,
+      tool_choice: { type: 'function', function: { name: 'get_weather' } },
+    });
+    const { choices } = await stream.finalChatCompletion();
+    expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls' });
+    const [run] = (await world.api.list()).data;
+    expect(run).toMatchObject({ status: 'completed', output: '{"city":"Oslo"}' });
+  });
+
+  test('is continued by another one, which knows the call and its output', async () => {
+    const messages = prompting({ tools: [weather('Oslo')] }, { text: 'Snow.' });
+    const first = await ask(messages, named);
+    const next = await ask(answered(messages, first.choice.message, () => 'deep snow'));
+    expect(next.choice.message.content).toBe('Snow.');
+    expect(next.runId).not.toBe(first.runId);
+    expect(JSON.stringify(world.model.requests.at(-1)!.body.messages)).toContain('deep snow');
+  });
+
+  test('waits when it made other calls, too, or when the choice was for an earlier step', async () => {
+    const messages = prompting(
+      { tools: [terminal('true')] },
+      { tools: [weather('Oslo')] },
+      { text: 'Snow.' },
+    );
+    const { choice, runId } = await ask(messages, named);
+    expect(await world.api.run(runId)).toMatchObject({ status: 'waiting_for_tool' });
+    expect(await ask(answered(messages, choice.message, () => 'snow'))).toMatchObject({ runId });
   });
 });
 
@@ -285,6 +342,19 @@ describe('in a session', () => {
     });
     expect((await next).choices[0]!.message.content).toBe('Next.');
     expect(await world.api.run(runId)).toMatchObject({ status: 'completed' });
+  });
+
+  test('a call that was the answer is in the conversation, with a result', async () => {
+    const chat = inSession('typed');
+    const body = { model, messages: prompting({ tools: [weather('Oslo')] }), tools };
+    await chat.create({
+      ...body,
+      tool_choice: { type: 'function', function: { name: 'get_weather' } },
+    });
+    await chat.create({ model, messages: prompting({ text: 'Next.' }) });
+    const said = world.model.requests.at(-1)!.body.messages;
+    expect(said.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'user']);
+    expect(JSON.stringify(said[3])).toContain('took this call as the answer');
   });
 
   test('outputs that come too late for their run go to the next one', async () => {

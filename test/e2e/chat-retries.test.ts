@@ -167,7 +167,7 @@ describe('after a shutdown', () => {
     expect(one.headers.get('x-talaria-run-id')).toBe(run_id);
     expect(one.headers.get('x-should-retry'), 'the same request is the same run').toBe('true');
     expect(one.headers.get('retry-after')).toBe('1');
-    expect(two).toMatchObject({ status: 422, body: draining });
+    expect(two).toMatchObject({ status: 400, body: draining });
     expect(two.headers.get('x-should-retry'), 'the same request would be a second run').toBe('false');
     expect(JSON.parse(three.frames.at(-2)!.data)).toMatchObject(draining);
     expect(three.clean).toBe(true);

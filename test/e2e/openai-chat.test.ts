@@ -199,8 +199,8 @@ describe('an error is of the class of its status', () => {
     await using impatient = await ServerWithModel.start({ TALARIA_MODEL_RETRIES: '0' });
     const other = new OpenAI({ baseURL: `${impatient.server.url}/v1`, apiKey: 'none' });
     const failure = await create(user(script([{ error }])), other);
-    expect(failure).toBeInstanceOf(OpenAI.UnprocessableEntityError);
-    expect(failure).toMatchObject({ status: 422, code, message: expect.stringContaining(error.message) });
+    expect(failure).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(failure).toMatchObject({ status: 400, code, message: expect.stringContaining(error.message) });
     expect((await impatient.api.list()).data, 'the package tries twice more by itself').toHaveLength(1);
   });
 
@@ -220,7 +220,7 @@ describe('an error is of the class of its status', () => {
     });
     await world.api.stop(run.run_id);
     const error = await asking;
-    expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error).toMatchObject({ code: 'run_cancelled' });
     expect((await newestRun()).run_id, 'no second run').toBe(run.run_id);
   });

@@ -1,5 +1,5 @@
 /** `/v1/responses` with OpenAI's own package, which knows only where the server is. */
-import OpenAI, { BadRequestError, ConflictError, NotFoundError, UnprocessableEntityError } from 'openai';
+import OpenAI, { BadRequestError, ConflictError, NotFoundError } from 'openai';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/error-of.ts';
@@ -117,7 +117,7 @@ describe('a response in one piece', () => {
   test('is an error of its class when the run fails, and is not retried', async () => {
     const input = script([{ error: { status: 400, message: 'no such thing' } }]);
     const error = await errorOf(openai().responses.create({ model, input }));
-    expect(error).toBeInstanceOf(UnprocessableEntityError);
+    expect(error).toBeInstanceOf(BadRequestError);
     expect(error).toMatchObject({ code: 'provider_bad_request' });
     const scriptId = /id=(\S+)/.exec(input)![1];
     expect(subject.model.requests.filter((request) => request.scriptId === scriptId)).toHaveLength(1);
@@ -213,12 +213,18 @@ describe('a response that is streamed', () => {
     expect(deltas.length).toBeGreaterThan(2);
   });
 
-  test('ends with response.failed when the run fails', async () => {
+  test('ends with response.failed when the run fails, and the package throws', async () => {
     const failing = script([{ text: 'half', disconnect: 'mid' }]);
-    const events = await eventsOf(await openai().responses.create({ model, input: failing, stream: true }));
+    const stream = await openai().responses.create({ model, input: failing, stream: true });
+    const events: ResponseStreamEvent[] = [];
+    const reading = (async () => {
+      for await (const event of stream) events.push(event);
+    })();
+    const code = expect.stringContaining('provider_');
+    expect(await errorOf(reading)).toMatchObject({ code, type: 'invalid_request_error' });
     expect(events.at(-1)).toMatchObject({
       type: 'response.failed',
-      response: { status: 'failed', error: { code: expect.stringContaining('provider_') } },
+      response: { status: 'failed', error: { code } },
     });
   });
 

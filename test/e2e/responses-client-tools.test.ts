@@ -372,7 +372,7 @@ describe('a response with tools of its client', () => {
     expect(second.text).toMatchObject({ format: { type: 'json_schema', name: 'report' } });
   });
 
-  test('shows the calls of the server in the older form to Hermes clients that bring no tools', async () => {
+  test('shows the calls of the server in the form that its client reads', async () => {
     const typesFor = async (headers: Record<string, string>, fields: object = {}) => {
       const input = script([{ tools: [terminal('echo hi')] }, { text: 'hi' }]);
       const response = await openai().responses.create({ model, input, ...fields }, { headers });
@@ -382,6 +382,11 @@ describe('a response with tools of its client', () => {
     expect(await typesFor(hermes)).toEqual(['function_call', 'function_call_output', 'message']);
     expect(await typesFor(hermes, { tools })).toEqual(['mcp_call', 'message']);
     expect(await typesFor({ ...hermes, 'X-Hermes-Tool-Items': 'mcp_call' })).toEqual(['mcp_call', 'message']);
+    const gem = { 'User-Agent': 'http.rb/6.0.0' };
+    expect(await typesFor(gem)).toEqual(['function_call', 'function_call_output', 'message']);
+    const aiSdk5 = { 'User-Agent': 'ai/5.0.277 ai-sdk/provider-utils/3.0.40 runtime/node.js/v24.0.0' };
+    expect(await typesFor(aiSdk5)).toEqual(['message']);
+    expect(await typesFor({ 'X-Hermes-Tool-Items': 'none' })).toEqual(['message']);
   });
 
   test("has the model's reasoning", async () => {

@@ -59,7 +59,7 @@ export const API_ERRORS = {
   ),
   run_not_found: refused(404, 'Run not found'),
   run_not_active: refused(404, 'The run has already finished'),
-  run_cancelled: refused(422, 'The run was stopped before it had answered'),
+  run_cancelled: refused(400, 'The run was stopped before it had answered'),
   response_not_found: refused(404, 'Response not found'),
   response_events_gone: refused(
     404,
@@ -242,7 +242,6 @@ export const RUN_FAILURES = {
   output_truncated: 'The answer reached the output limit of the model and is incomplete',
   empty_output: 'The model ended without text and without a tool call',
   invalid_output: 'The answer did not satisfy the requested schema',
-  client_tool_timeout: 'The client did not send the output of its tool in time',
   step_limit: 'The run used all its steps',
   time_limit: 'The run used all its time',
   token_limit: 'The run used all its tokens',
@@ -255,11 +254,11 @@ export type RunFailureCode = keyof typeof RUN_FAILURES;
 
 /**
  * The status of a response whose run failed. Clients retry after 409, 429 and 5xx, many of them whatever
- * `x-should-retry` says, and each retry would be another run with the effects of its tools. All but one of the clients
- * we tried do not retry after 422, and OpenAI's libraries have an error class for it. 424 would fit the meaning better,
- * but few clients know it. The exception is LangChain's JavaScript client, which gets 400.
+ * `x-should-retry` says, and each retry would be another run with the effects of its tools. LangChain's JavaScript
+ * client retries whatever is not on its short list, which has 400 but neither 422 nor 424, though those would fit the
+ * meaning better. Its older versions cannot be told from OpenAI's library, so everybody gets 400.
  */
-export const RUN_FAILURE_STATUS = 422;
+export const RUN_FAILURE_STATUS = 400;
 
 export interface ErrorDetails {
   message?: string;

@@ -2,7 +2,7 @@
 
 import json
 
-from harness import celsius, message_of, or_refusal, serve, shows, shows_with_both, status_of
+from harness import celsius, message_of, or_refusal, serve, shows_with_both, status_of
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -138,8 +138,7 @@ def failure(task):
     return {"status": status_of(lambda: answer(task))}
 
 
-# With responses it passes over `response.failed`, whoever sends it.
-@shows("chat: a failed run in a stream")
+@shows_with_both("a failed run in a stream")
 def stream_failure(task):
     return {"error": message_of(lambda: streamed(task))}
 

@@ -4,7 +4,7 @@ import base64
 import json
 
 import llm
-from harness import WEATHER_SCHEMA, celsius, message_of, serve, shows, shows_with_both, status_of
+from harness import WEATHER_SCHEMA, celsius, message_of, serve, shows_with_both, status_of
 from llm.default_plugins.openai_models import Chat, Responses
 
 
@@ -85,8 +85,7 @@ def failure(task):
     return {"status": status_of(lambda: answer(task))}
 
 
-# With responses it passes over `response.failed`, whoever sends it.
-@shows("chat: a failed run in a stream")
+@shows_with_both("a failed run in a stream")
 def stream_failure(task):
     return {"error": message_of(lambda: streamed(task))}
 

@@ -66,6 +66,15 @@ export interface AgentRun {
   now(): number;
 }
 
+/** The run ends as `completed`. */
+export interface AgentAnswer {
+  output: string;
+  /** The parsed value of an output with a requested format. */
+  parsed?: unknown;
+  /** Records of the last step, which become durable with the end of the run or before it. */
+  lastStep?: NewRecord[];
+}
+
 /** The run ends as `failed`. */
 export class RunFailure extends Error {
   override readonly name = 'RunFailure';

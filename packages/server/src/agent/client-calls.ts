@@ -4,16 +4,17 @@
  */
 import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord } from '../journal/records.ts';
-import { type AgentRun, Parked, RunFailure } from './agent-run.ts';
+import { type AgentAnswer, type AgentRun, Parked } from './agent-run.ts';
 import { completed, toPendingCall } from './call-records.ts';
 import { nextChange } from './next-change.ts';
 import type { ToolCallProgress } from './progress.ts';
 
 /**
  * Waits for the outputs of client tools, after everything else of the step is done, and records them. The run is parked
- * meanwhile. A run with background processes keeps its worker, because giving back the slot would end them.
+ * meanwhile. A run with background processes keeps its worker, because giving back the slot would end them. Returns the
+ * end of the run if the calls themselves are its answer.
  */
-export async function settleClientCalls(run: AgentRun): Promise<void> {
+export async function settleClientCalls(run: AgentRun): Promise<AgentAnswer | undefined> {
   for (;;) {
     const waiting = run.progress.calls.filter(({ phase }) => phase === 'waiting');
     const open = waiting.filter(({ answer }) => answer === undefined);
@@ -21,10 +22,11 @@ export async function settleClientCalls(run: AgentRun): Promise<void> {
       const outcomes = waiting.map((call) => answered(run, call));
       failpoint('client-tool.before-outcome');
       if (outcomes.length > 0) await run.append(...outcomes);
-      return;
+      return undefined;
     }
-    if (run.progress.waitingIsTold) await waitForClient(run, open);
-    else await tellWaiting(run, open);
+    const { waitingIsTold } = run.progress;
+    const answer = await (waitingIsTold ? waitForClient(run, open) : tellWaiting(run, open));
+    if (answer !== undefined) return answer;
   }
 }
 
@@ -32,35 +34,66 @@ export async function settleClientCalls(run: AgentRun): Promise<void> {
  * Starts the client's deadline. OpenAI's dialects tell the client of its calls only now, and the rest of the step may
  * have taken longer than the deadline.
  */
-async function tellWaiting(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
+async function tellWaiting(
+  run: AgentRun,
+  open: readonly ToolCallProgress[],
+): Promise<AgentAnswer | undefined> {
   const expiresAt = run.now() + run.limits.clientToolTimeoutMs;
   const calls = open.map((call) => toPendingCall(run, call, expiresAt));
+  const waiting: NewRecord = { event: 'run.waiting', public: { calls, usage_so_far: run.progress.usage } };
+  // In one commit with the end: no output can come between the two.
+  if (isAllThatWasWanted(run, open)) return { output: asOutput(run, open), lastStep: [waiting] };
   failpoint('client-tool.before-waiting');
-  await run.append({ event: 'run.waiting', public: { calls, usage_so_far: run.progress.usage } });
+  await run.append(waiting);
   failpoint('client-tool.after-waiting');
+  return undefined;
 }
 
-async function waitForClient(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
+async function waitForClient(
+  run: AgentRun,
+  open: readonly ToolCallProgress[],
+): Promise<AgentAnswer | undefined> {
   const untilMs = Math.min(...open.map(({ expiresAt = 0 }) => expiresAt));
   const leftMs = untilMs - run.now();
   const holdsProcesses = run.tools().lostInRestart(run.progress.callsBefore()).length > 0;
-  if (leftMs <= 0) await giveUp(run, open);
-  else if (holdsProcesses) await nextChange(run, leftMs);
-  else throw new Parked(untilMs);
+  if (leftMs <= 0) return giveUp(run, open);
+  if (!holdsProcesses) throw new Parked(untilMs);
+  await nextChange(run, leftMs);
+  return undefined;
 }
 
 /**
- * Nobody continues a chat whose client has gone. In any other run the model is told, and can continue without the
- * output.
+ * A client of a chat that does not come back has what it wanted: many read a typed answer from the arguments of a call,
+ * and never send its output. Nobody would read what the model says then. In any other run, and in one that was steered
+ * or got a part of the outputs, the model is told, and can continue without the rest.
  */
-async function giveUp(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
+async function giveUp(run: AgentRun, open: readonly ToolCallProgress[]): Promise<AgentAnswer | undefined> {
+  const { request, hasUntaken } = run.progress;
+  if (request?.inline === true && !hasUntaken) return { output: asOutput(run, open) };
   const seconds = Math.round(run.limits.clientToolTimeoutMs / 1000);
-  const names = [...new Set(open.map(({ call }) => call.tool))].join(', ');
-  if (run.progress.request?.inline === true) {
-    throw new RunFailure('client_tool_timeout', `The client sent no output of ${names} within ${seconds} s`);
-  }
   const output = `The client sent no output within ${seconds} s. It may or may not have run the call.`;
   await run.answerCalls(open.map(({ call }) => ({ toolCallId: call.id, output, error: true })));
+  return undefined;
+}
+
+/**
+ * Whether a chat's client asked for these calls by their name (or for any call, and offered one tool): then it has its
+ * answer. If it sends outputs all the same, they continue the conversation in another run. That loses no files: the
+ * model could call nothing else in this step.
+ */
+function isAllThatWasWanted({ progress }: AgentRun, open: readonly ToolCallProgress[]): boolean {
+  const { request, steps, termsFromStep, hasUntaken } = progress;
+  const { choice = 'auto', tools = [] } = request?.client_tools ?? {};
+  const only = choice === 'required' && tools.length === 1 ? tools[0]?.name : undefined;
+  const wanted = typeof choice === 'object' ? choice.name : only;
+  const isFirst = steps - 1 === termsFromStep;
+  const isChat = request?.inline === true && !hasUntaken;
+  return isChat && isFirst && open.every(({ call }) => call.tool === wanted);
+}
+
+/** The arguments of each call, as a line of JSON. */
+function asOutput(run: AgentRun, open: readonly ToolCallProgress[]): string {
+  return open.map((call) => JSON.stringify(toPendingCall(run, call, 0).arguments)).join('\n');
 }
 
 function answered(run: AgentRun, call: ToolCallProgress): NewRecord {

@@ -4,8 +4,7 @@
  */
 import { failpoint } from '../basics/failpoints.ts';
 import type { AssistantPart } from '../journal/messages.ts';
-import type { NewRecord } from '../journal/records.ts';
-import { type AgentRun, Handover, RunFailure } from './agent-run.ts';
+import { type AgentAnswer, type AgentRun, Handover, RunFailure } from './agent-run.ts';
 import { readOutput } from './output-form.ts';
 import type { Answer } from './progress.ts';
 import { type CompletedStep, streamStep } from './step.ts';
@@ -13,14 +12,6 @@ import { runToolCalls, settleInterrupted } from './tool-calls.ts';
 
 /** How often the model may try again after its first answer that does not have the requested format. */
 const MORE_TRIES = 2;
-
-export interface AgentAnswer {
-  output: string;
-  /** The parsed value of an output with a requested format. */
-  parsed?: unknown;
-  /** Records of the last step, which become durable with the end of the run or before it. */
-  lastStep?: NewRecord[];
-}
 
 /** Returns the answer; throws `RunFailure`, `Handover` or the reason of `run.signal`. */
 export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
@@ -36,8 +27,9 @@ export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
     // No call is running here, so the next owner can run them, or call the model, as well as this one.
     if (run.draining.aborted) throw new Handover();
     if (progress.calls.length > 0) {
-      await runToolCalls(run);
+      const calls = await runToolCalls(run);
       await run.keepFiles();
+      if (calls !== undefined) return calls;
       continue;
     }
     await deliverSteers(run);

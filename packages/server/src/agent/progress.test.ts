@@ -287,6 +287,34 @@ test("a client's call stays the client's after a replay, whatever tools the clie
   expect(given.callsBefore().map(({ ofClient }) => ofClient)).toEqual([true, false]);
 });
 
+describe('a call that the client took as the answer', () => {
+  const waits: NewRecord = {
+    event: 'tool.started',
+    public: { tool: 'terminal', preview: '', tool_call_id: 'c1', arguments: {}, client: true },
+    private: { gated: false, client: { arguments: {}, expires_at: 9 } },
+  };
+  const output: NewRecord = {
+    event: 'tool.answered',
+    private: { tool_call_id: 'c1', output: 'out', error: false },
+  };
+
+  test('has a result in the transcript', () => {
+    const { messages } = Progress.replay(log([accepted, step('c1'), waits])).turn();
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+    expect(messages.at(-1)).toMatchObject({
+      output: expect.stringContaining('as the answer'),
+      is_error: false,
+    });
+  });
+
+  test('is not the answer when its output has come, which the agent has to take first', () => {
+    const untaken = (...records: NewRecord[]) => Progress.replay(log([accepted, ...records])).hasUntaken;
+    expect(untaken(step('c1'), waits)).toBe(false);
+    expect(untaken(step('c1'), waits, output)).toBe(true);
+    expect(untaken(step('c1'), waits, output, completed('c1'))).toBe(false);
+  });
+});
+
 describe('a fork', () => {
   const earlier: Message = { role: 'user', content: 'last turn' };
   const result: Message = {

@@ -60,6 +60,9 @@ export interface Steer {
   input: string;
 }
 
+/** In a transcript every call has its result. */
+const TAKEN_AS_ANSWER = 'The client took this call as the answer and sent no output.';
+
 export class Progress {
   request: RunRequest | undefined;
   /** The first step under the present terms of the request, from 0. */
@@ -251,6 +254,12 @@ export class Progress {
     }
   }
 
+  /** Whether something has come that the agent has not taken yet, so that the run cannot complete: steering, or outputs. */
+  get hasUntaken(): boolean {
+    const hasOutput = this.calls.some(({ answer, outcome }) => answer !== undefined && outcome === undefined);
+    return hasOutput || this.steers.length > 0;
+  }
+
   /** Earlier turns, as the session has them for this run. */
   takeContext(found: PrivatePayloads['run.context']): void {
     if ('session' in found) {
@@ -292,7 +301,7 @@ export class Progress {
     const opening = this.opening();
     const known = contextRange === undefined ? 0 : contextRange.to - contextRange.from;
     return {
-      messages: [...opening.slice(known), ...messages, ...last],
+      messages: [...opening.slice(known), ...messages, ...this.#results(), ...last],
       replaces: this.request?.history !== undefined || this.request?.context !== undefined,
     };
   }
@@ -391,17 +400,20 @@ export class Progress {
   /** When every call has its outcome, the results join the conversation, in the order of the calls. */
   #closeStep(): void {
     if (this.calls.length === 0 || this.calls.some((call) => call.outcome === undefined)) return;
-    for (const { call, outcome } of this.calls) {
-      this.messages.push({
-        role: 'tool',
-        tool_call_id: call.id,
-        tool: call.tool,
-        output: outcome?.output ?? '',
-        is_error: outcome?.isError ?? true,
-      });
-    }
+    this.messages.push(...this.#results());
     this.calls = [];
     this.#deliverNotices();
+  }
+
+  /** A call without an outcome is one that the run has ended with. */
+  #results(): Message[] {
+    return this.calls.map(({ call, outcome }) => ({
+      role: 'tool',
+      tool_call_id: call.id,
+      tool: call.tool,
+      output: outcome?.output ?? TAKEN_AS_ANSWER,
+      is_error: outcome?.isError ?? false,
+    }));
   }
 
   /** Never between calls and their results, nor after the answer. */

@@ -13,7 +13,7 @@
 import { InvalidArguments } from '@talaria/sandbox/tools';
 import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
-import type { AgentRun } from './agent-run.ts';
+import type { AgentAnswer, AgentRun } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import { completed, type PlannedCall, question, started } from './call-records.ts';
 import { settleClientCalls } from './client-calls.ts';
@@ -45,8 +45,11 @@ export async function settleInterrupted(run: AgentRun): Promise<void> {
   if (records.length > 0) await run.append(...records);
 }
 
-/** Resolves when every call of the step has its outcome on record. */
-export async function runToolCalls(run: AgentRun): Promise<void> {
+/**
+ * Resolves when every call of the step has its outcome on record, or with the end of the run if calls of the client are
+ * its answer.
+ */
+export async function runToolCalls(run: AgentRun): Promise<AgentAnswer | undefined> {
   const ofServer = run.progress.calls.filter(({ call }) => !run.progress.clientCalls.has(call.id));
   const tooMany = new Set(ofServer.slice(CALLS_MAX));
   const planned = run.progress.calls.flatMap((call) => {
@@ -76,7 +79,7 @@ export async function runToolCalls(run: AgentRun): Promise<void> {
       throw failed.reason;
     }
   }
-  await settleClientCalls(run);
+  return settleClientCalls(run);
 }
 
 /** With `parallel_tool_calls: false` a client sees one call of its tools per step, however many the model made. */

@@ -314,20 +314,20 @@ export class RunWorker {
     let record = end;
     failpoint('run.before-terminal');
     for (;;) {
-      const { stopRequested, steers } = this.#progress;
+      const { stopRequested, hasUntaken } = this.#progress;
       // Without the end that it was held for, the last step is recorded on its own.
-      if (this.#log.held.length > 0 && (stopRequested || steers.length > 0)) {
+      if (this.#log.held.length > 0 && (stopRequested || hasUntaken)) {
         await this.#log.append([]);
         failpoint('step.after-append');
       }
       // An accepted stop is a promise to clients, whatever else ended the run.
       if (stopRequested) record = await this.#cancelled();
       // When a client reads that the run failed or was cancelled, none of its processes may still run. A run that
-      // completes may still be steered, and then needs its background processes.
+      // completes may still be steered or get outputs, and then needs its background processes.
       if (record.event !== 'run.completed')
         await atMost(PROCESSES_GRACE_MS, toolbox?.close() ?? Promise.resolve());
       // Checked in the same turn as the append, which covers every post up to `lastPostedPos`.
-      else if (this.#progress.steers.length > 0) return false;
+      else if (this.#progress.hasUntaken) return false;
       try {
         const options = { ...this.#endOptions(record), ...(await this.#lastFiles(record, toolbox)) };
         await this.#log.append([...textBefore(record), record], options);

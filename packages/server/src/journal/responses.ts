@@ -34,7 +34,7 @@ export interface ResponseSettings {
   parallel_tool_calls: boolean;
   output_form: OutputForm | null;
   /** How to show calls that the server runs. */
-  tool_items: 'mcp_call' | 'function_call';
+  tool_items: 'mcp_call' | 'function_call' | 'none';
   /** Whether approval requests are also shown as text. */
   tells_approvals: boolean;
 }

@@ -2,7 +2,8 @@
  * Tool calls as items. `function_call` tells every client of this dialect to run the call, so it is only used for the
  * client's own tools. A call that the server runs is an `mcp_call`, open until it has its outcome.
  *
- * Clients of Hermes servers expect those as `function_call`, followed by `function_call_output`; they get that form.
+ * Clients of Hermes servers expect those as `function_call`, followed by `function_call_output`; they get that form. Clients that
+ * break on either get no items of them.
  */
 import type { PendingCall, ResponseItem } from '@talaria/protocol';
 import type { ResponseSettings } from '../journal/responses.ts';
@@ -45,7 +46,7 @@ export class CallItems {
     const n = this.#numbers.size;
     this.#numbers.set(call.id, n);
     if (this.#form === 'function_call') this.#addFunctionCall(n, call);
-    else this.#open.set(call.id, this.#addMcpCall(n, call));
+    else if (this.#form === 'mcp_call') this.#open.set(call.id, this.#addMcpCall(n, call));
   }
 
   complete(callId: string, output: string, failed: boolean): void {
@@ -57,10 +58,15 @@ export class CallItems {
       return;
     }
     const n = this.#numbers.get(callId);
-    if (n === undefined) return;
-    const item = { id: this.#itemId('fco', n), type: 'function_call_output', call_id: callId } as const;
-    const slot = this.#items.add({ ...item, status: 'in_progress', output: '' });
-    this.#items.done(slot, { ...item, status: 'completed', output });
+    if (n === undefined || this.#form === 'none') return;
+    const item = {
+      id: this.#itemId('fco', n),
+      type: 'function_call_output',
+      call_id: callId,
+      output,
+    } as const;
+    const slot = this.#items.add({ ...item, status: 'in_progress' });
+    this.#items.done(slot, { ...item, status: 'completed' });
   }
 
   /** Asks the client to run calls of its own. */

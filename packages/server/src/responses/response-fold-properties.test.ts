@@ -10,7 +10,12 @@ import { ResponseFold } from './response-fold.ts';
 import { anyRun, HEAD, SECRETS } from './testing/runs.ts';
 
 /** The ways to show a run. */
-const VIEWS = [{}, { tool_items: 'function_call' }, { tells_approvals: true }] as const;
+const VIEWS = [
+  {},
+  { tool_items: 'function_call' },
+  { tool_items: 'none' },
+  { tells_approvals: true },
+] as const;
 const anyView = fc.constantFrom(...VIEWS);
 type View = (typeof VIEWS)[number];
 

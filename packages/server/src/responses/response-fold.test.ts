@@ -128,6 +128,16 @@ describe('the events of a response', () => {
     ]);
   });
 
+  it('show no call of the server to clients that break on it', () => {
+    const without = { ...HEAD, settings: { ...HEAD.settings, tool_items: 'none' as const } };
+    const { events, response } = fold(
+      [accepted, claimed, stepped('', [{ id: 'c1' }]), started('c1'), finished('c1', 'out')],
+      without,
+    );
+    expect(types(events.slice(2))).toEqual([]);
+    expect(response.output).toEqual([]);
+  });
+
   it('show a call in the older form to clients that need it', () => {
     const older = { ...HEAD, settings: { ...HEAD.settings, tool_items: 'function_call' as const } };
     const { events, response } = fold(
@@ -142,6 +152,10 @@ describe('the events of a response', () => {
       'response.output_item.added',
       'response.output_item.done',
     ]);
+    expect(events.at(-2), 'the gem of Hermes reads the output where the item begins').toMatchObject({
+      type: 'response.output_item.added',
+      item: { type: 'function_call_output', output: 'out' },
+    });
     expect(response.output).toMatchObject([
       { type: 'function_call', call_id: 'c1', name: 'bash', arguments: '{}', status: 'completed' },
       { type: 'function_call_output', call_id: 'c1', output: 'out', status: 'completed' },

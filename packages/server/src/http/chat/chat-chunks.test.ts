@@ -130,12 +130,23 @@ describe('a step that is repeated', () => {
   });
 });
 
+test('a failure is also a frame of its own for a client that overlooks it in a chunk', () => {
+  const options = { runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD, errorsAlone: true };
+  const bytes = new ChatChunks(options).interrupted(new TalariaError('gateway_draining'));
+  const [alone, chunk] = bytes.toString().split('\n\n');
+  const { error, ...others } = JSON.parse(alone!.slice('data: '.length));
+  expect(error).toMatchObject({ code: 'gateway_draining', type: 'invalid_request_error' });
+  expect(others).toEqual({});
+  expect(JSON.parse(chunk!.slice('data: '.length))).toMatchObject({ choices: [{ finish_reason: 'error' }] });
+});
+
 test('a stream that the server cuts off names the run at its end', () => {
   const bytes = new ChatChunks({ runId: RUN_ID, usageBefore: NO_USAGE, head: HEAD }).interrupted(
     new TalariaError('gateway_draining'),
   );
   const [last, done] = bytes.toString().split('\n\n');
   expect(done).toBe('data: [DONE]');
+  expect(last, 'some clients know an error by its beginning').toMatch(/^data: \{"error":\{/);
   expect(JSON.parse(last!.slice('data: '.length))).toMatchObject({
     choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
     error: { code: 'gateway_draining', message: expect.stringContaining(RUN_ID) },
@@ -167,13 +178,16 @@ describe('a run that waits for its client', () => {
       content: 'Let me see',
       finish: 'tool_calls',
     });
-    expect(values.at(-2).choices[0].delta.tool_calls).toEqual([
-      {
-        index: 0,
-        id: toClientCallId(RUN_ID, 'a'),
-        type: 'function',
-        function: { name: 'weather', arguments: '{"city":"Oslo"}' },
-      },
+    expect(values.slice(-3, -1).map(({ choices }) => choices[0].delta.tool_calls)).toEqual([
+      [
+        {
+          index: 0,
+          id: toClientCallId(RUN_ID, 'a'),
+          type: 'function',
+          function: { name: 'weather', arguments: '' },
+        },
+      ],
+      [{ index: 0, function: { arguments: '{"city":"Oslo"}' } }],
     ]);
     const answer = new ChatAnswer({ runId: RUN_ID, usageBefore: NO_USAGE });
     for (const event of events.slice(0, 5)) answer.take(event);
@@ -188,6 +202,19 @@ describe('a run that waits for its client', () => {
         usage: { total_tokens: 3 },
       },
     });
+  });
+
+  test('has one call in each chunk, with its index', () => {
+    const other = { ...call, tool_call_id: 'b', arguments: { city: 'Rome' } };
+    const { values } = read(log(['run.waiting', { calls: [call, other], usage_so_far: USAGE }]));
+    const asked = values.flatMap(({ choices }) => choices[0].delta.tool_calls ?? []);
+    expect(asked.map(({ index, function: { name, arguments: args } }) => [index, name, args])).toEqual([
+      [0, 'weather', ''],
+      [0, undefined, '{"city":"Oslo"}'],
+      [1, 'weather', ''],
+      [1, undefined, '{"city":"Rome"}'],
+    ]);
+    expect(values.every(({ choices }) => (choices[0].delta.tool_calls ?? []).length <= 1)).toBe(true);
   });
 
   test("shows no progress of the client's own tools", () => {

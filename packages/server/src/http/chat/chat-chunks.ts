@@ -39,7 +39,7 @@ export interface ChatChunksOptions extends ChatPlace {
   takenBack?: readonly TakenBack[];
   /** Whether frames beside the answer have an `event:` line. */
   namedFrames?: boolean;
-  /** Whether a failure is only a frame, and not also a chunk. */
+  /** Whether a failure is also a frame of its own, before the chunk. */
   errorsAlone?: boolean;
   /** Whether approval requests are also shown as text. */
   tellsApprovals?: boolean;
@@ -138,8 +138,8 @@ export class ChatChunks implements StreamFormat {
   #end(event: StoredEvent): string {
     const end = toChatEnd(event, this.#options);
     if ('failure' in end) return this.#failure(end.failure.body);
-    const asked = end.calls === undefined ? '' : this.#chunk(toDelta(end.calls));
-    return `${asked}${this.#chunk({}, end.finishReason, { usage: end.usage })}${DONE}`;
+    const asked = end.calls === undefined ? [] : toDeltas(end.calls).map((delta) => this.#chunk(delta));
+    return `${asked.join('')}${this.#chunk({}, end.finishReason, { usage: end.usage })}${DONE}`;
   }
 
   #text(text: string): string {
@@ -164,10 +164,13 @@ export class ChatChunks implements StreamFormat {
     return this.#failure(toErrorBody(interruption(reason, this.#options.runId)));
   }
 
-  /** With a finish reason: to some clients a stream that just ends looks like an empty success. */
+  /**
+   * With a finish reason: to some clients a stream that just ends looks like an empty success. The error comes first in
+   * the frame, because go-openai recognizes it by the beginning of the line.
+   */
   #failure({ error }: ErrorBody): string {
-    if (this.#options.errorsAlone === true) return dataFrame({ error: toLastingError(error) }) + DONE;
-    return this.#chunk({}, 'error', { error }) + DONE;
+    const alone = this.#options.errorsAlone === true ? dataFrame({ error: toLastingError(error) }) : '';
+    return alone + dataFrame({ error, ...this.#head, choices: [toChoice({}, 'error')] }) + DONE;
   }
 
   #toolProgress(tool: string, label: string, toolCallId: string, status: 'running' | 'completed'): string {
@@ -180,16 +183,27 @@ export class ChatChunks implements StreamFormat {
   }
 
   #chunk(delta: object, finish_reason: string | null = null, more: object = {}): string {
-    return dataFrame({ ...this.#head, choices: [{ index: 0, delta, finish_reason }], ...more });
+    return dataFrame({ ...this.#head, choices: [toChoice(delta, finish_reason)], ...more });
   }
 }
 
-function toDelta(calls: ChatCalls): object {
-  if (!('tool_calls' in calls)) return calls;
-  return { tool_calls: calls.tool_calls.map((call, index) => ({ index, ...call })) };
+function toChoice(delta: object, finish_reason: string | null): object {
+  return { index: 0, delta, finish_reason };
 }
 
-const NOTHING_ADDED = { choices: [{ index: 0, delta: {}, finish_reason: null }] };
+/**
+ * As OpenAI does it: one call in each, and its name before its arguments. openai-go and litellm take only the first call
+ * of a chunk, and litellm mixes up the arguments of two calls where a call begins with them.
+ */
+function toDeltas(calls: ChatCalls): object[] {
+  if (!('tool_calls' in calls)) return [calls];
+  return calls.tool_calls.flatMap(({ function: { name, arguments: args }, ...call }, index) => [
+    { tool_calls: [{ index, ...call, function: { name, arguments: '' } }] },
+    { tool_calls: [{ index, function: { arguments: args } }] },
+  ]);
+}
+
+const NOTHING_ADDED = { choices: [toChoice({}, null)] };
 
 export function takenBackIn(batch: EventBatch): TakenBack[] {
   return batch.flatMap(({ event, payload, seq }) => {

@@ -71,4 +71,5 @@ test('a truncated answer has that finish reason, a failure has the error', () =>
 test('a stream that the server cuts off says that the run continues', () => {
   const { chunks } = parse(make().interrupted(new TalariaError('gateway_draining')));
   expect(chunks[0]).toMatchObject({ error: { code: 'gateway_draining' } });
+  expect(Object.keys(chunks[0]!)[0], 'some clients know an error by its beginning').toBe('error');
 });

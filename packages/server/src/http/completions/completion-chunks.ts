@@ -5,6 +5,7 @@
  */
 import {
   type Completion,
+  type ErrorBody,
   type EventPayload,
   isTerminalEvent,
   NO_USAGE,
@@ -104,16 +105,20 @@ export class CompletionChunks implements StreamFormat {
     return discard_from_seq !== undefined && discard_from_seq <= this.#lastShownSeq;
   }
 
-  #failure(body: object): string {
-    return this.#chunk('', 'error', body) + DONE;
+  /** The error comes first, as in chat-chunks.ts. */
+  #failure({ error }: ErrorBody): string {
+    return dataFrame({ error, ...this.#toChunk('', 'error') }) + DONE;
   }
 
   #chunk(text: string, finish_reason: string | null = null, more: object = {}): string {
-    const chunk: Completion = {
+    return dataFrame({ ...this.#toChunk(text, finish_reason), ...more });
+  }
+
+  #toChunk(text: string, finish_reason: string | null): Completion {
+    return {
       ...this.#options.head,
       object: 'text_completion',
       choices: [{ text, index: 0, logprobs: null, finish_reason }],
     };
-    return dataFrame({ ...chunk, ...more });
   }
 }

@@ -102,7 +102,7 @@ export class InlineRuns {
     const detach = this.#options.engine.subscribe(run.run_id, after, {
       deliver(batch) {
         for (const event of batch) {
-          if (ended) return;
+          if (ended) break;
           take(event);
           ended = endsAnswer(event.event);
         }

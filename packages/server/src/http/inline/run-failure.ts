@@ -7,13 +7,13 @@ import {
   API_ERRORS,
   type ErrorBody,
   type EventPayload,
+  RUN_FAILURE_STATUS,
   type RunFailureCode,
   TalariaError,
   toErrorBody,
 } from '@talaria/protocol';
 import type { FastifyReply } from 'fastify';
 import type { StoredEvent } from '../../journal/journal.ts';
-import { failureStatus } from './client-traits.ts';
 
 /** Failures that a different request could avoid. */
 const ANOTHER_REQUEST: ReadonlySet<string> = new Set<RunFailureCode>([
@@ -21,7 +21,6 @@ const ANOTHER_REQUEST: ReadonlySet<string> = new Set<RunFailureCode>([
   'context_overflow',
   'content_filtered',
   'invalid_output',
-  'client_tool_timeout',
 ]);
 
 export interface RunFailure {
@@ -41,7 +40,7 @@ export function toRunFailure({ event, payload }: Pick<StoredEvent, 'event' | 'pa
 }
 
 export function sendRunFailure(reply: FastifyReply, { body }: RunFailure): FastifyReply {
-  return reply.code(failureStatus(reply.request.headers)).header('x-should-retry', 'false').send(body);
+  return reply.code(RUN_FAILURE_STATUS).header('x-should-retry', 'false').send(body);
 }
 
 /** The error for a reader whose run continues without it: the server shuts down, or its store fails. */
@@ -60,7 +59,7 @@ export function sendInterruption(reply: FastifyReply, error: TalariaError, runId
   const { status } = API_ERRORS[error.code];
   const { body } = ofError(interruption(error, runId));
   reply.headers({ connection: 'close', 'x-should-retry': String(repeatable) });
-  if (!repeatable) return reply.code(failureStatus(reply.request.headers)).send(body);
+  if (!repeatable) return reply.code(RUN_FAILURE_STATUS).send(body);
   if (status === 503) reply.header('retry-after', '1');
   return reply.code(status).send(body);
 }

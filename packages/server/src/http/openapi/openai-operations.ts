@@ -26,7 +26,7 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.ChatRequestSchema,
     answer: schemas.ChatCompletionSchema,
-    errors: [400, 401, 403, 409, 413, 422, 429, 503],
+    errors: [400, 401, 403, 409, 413, 429, 503],
   },
   'POST /v1/completions': {
     tag: 'openai',
@@ -42,7 +42,7 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
     },
     body: schemas.CompletionRequestSchema,
     answer: schemas.CompletionSchema,
-    errors: [400, 401, 403, 409, 413, 422, 429, 503],
+    errors: [400, 401, 403, 409, 413, 429, 503],
   },
   'POST /v1/embeddings': {
     tag: 'openai',
@@ -65,13 +65,16 @@ export const OPENAI_OPERATIONS: Record<string, Operation> = {
       'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }),
       'X-Hermes-Session-Id': Type.String({ maxLength: 256, description: 'Continue this session' }),
       'X-Hermes-Session-Key': Type.String({ maxLength: 256, description: 'Echoed' }),
-      'X-Hermes-Tool-Items': Type.Union([Type.Literal('mcp_call'), Type.Literal('function_call')], {
-        description: 'How to show calls that the server runs',
-      }),
+      'X-Hermes-Tool-Items': Type.Union(
+        [Type.Literal('mcp_call'), Type.Literal('function_call'), Type.Literal('none')],
+        {
+          description: 'How to show calls that the server runs',
+        },
+      ),
     },
     body: schemas.ResponseRequestSchema,
     answer: schemas.ResponseObjectSchema,
-    errors: [400, 401, 403, 404, 409, 413, 422, 429, 503],
+    errors: [400, 401, 403, 404, 409, 413, 429, 503],
   },
   'GET /v1/responses/{response_id}': {
     tag: 'openai',

@@ -48,7 +48,7 @@ const PATH_PARAMETERS: Record<string, TSchema> = {
 const BODILESS: ReadonlySet<string> = new Set(['204', '304']);
 
 const ERRORS: Record<number, string> = {
-  400: 'The request is not valid',
+  400: 'The request is not valid; or, where the answer is a run, the run failed or was stopped',
   401: 'The API key is missing or wrong',
   403: 'Not allowed on a server without a key',
   404: 'It does not exist, or is in a state that does not allow this',
@@ -58,7 +58,6 @@ const ERRORS: Record<number, string> = {
   415: 'The body has an unknown encoding',
   416: 'The file has no bytes in that range',
   421: 'This process has no sandbox; another process has one',
-  422: 'The run failed or was stopped; a retry would be another run',
   429: 'Too many are waiting; Retry-After, if present, says when to retry',
   502: 'The model provider failed',
   503: 'Not at the moment; see Retry-After',

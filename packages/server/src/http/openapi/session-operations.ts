@@ -81,7 +81,7 @@ export const SESSION_OPERATIONS: Record<string, Operation> = {
     headers: { 'Idempotency-Key': Type.String({ minLength: 1, maxLength: 255 }) },
     body: schemas.SessionChatRequestSchema,
     answer: schemas.SessionChatCompletionSchema,
-    errors: [400, 401, 404, 409, 413, 422, 429, 503],
+    errors: [400, 401, 404, 409, 413, 429, 503],
   },
   'POST /api/sessions/{session_id}/chat/stream': {
     tag: 'sessions',

@@ -33,10 +33,12 @@ function eventsOf(
   log: readonly LogRecord[],
   sizes: readonly number[] = [1000],
   afterSeq = -1,
+  restartsStreams = false,
 ): ResponseEvents {
   return new ResponseEvents({
     runId: HEAD.runId,
     afterSeq,
+    restartsStreams,
     fold: new ResponseFold(HEAD, SECRETS),
     journal: journalOf(log),
     subscribe(after, subscriber) {
@@ -57,16 +59,21 @@ function eventsOf(
   });
 }
 
+/** The events, without the error that follows a failure and is none. */
 function decode(bytes: Buffer): ResponseEvent[] {
-  const events: ResponseEvent[] = [];
+  return framesIn(bytes).filter(({ type }) => type !== 'error') as ResponseEvent[];
+}
+
+function framesIn(bytes: Buffer): { type: string }[] {
+  const frames: { type: string }[] = [];
   const parser = createSseParser({
     onMessage: ({ event, data }) => {
-      events.push(JSON.parse(data) as ResponseEvent);
-      expect(event).toBe(events.at(-1)!.type);
+      frames.push(JSON.parse(data) as { type: string });
+      expect(event).toBe(frames.at(-1)!.type);
     },
   });
   parser.feed(bytes.toString());
-  return events;
+  return frames;
 }
 
 /** Everything that a stream writes if its reader refuses this many batches and then attaches again. */
@@ -161,12 +168,42 @@ test('end with the reason when they are cut off, under the number of the last on
   const [log] = fc.sample(anyRun, 1);
   const events = eventsOf(log!);
   const told = await written(events, 0);
-  const [last] = decode(events.interrupted(new TalariaError('gateway_draining'))) as unknown[];
+  const [last] = framesIn(events.interrupted(new TalariaError('gateway_draining')));
   expect(last).toMatchObject({
     type: 'error',
     code: 'gateway_draining',
     message: expect.stringContaining(HEAD.runId),
     sequence_number: told.length - 1,
+    error: { type: 'invalid_request_error', code: 'gateway_draining' },
+  });
+});
+
+const FAILED = toLog([
+  accepted,
+  claimed,
+  { event: 'run.failed', public: { error: 'Too many', error_code: 'provider_rate_limit' } },
+]);
+
+test.each([
+  [false, 'provider_rate_limit'],
+  [true, 'invalid_prompt'],
+])('tell a failure once more as an error, for a client that restarts streams: %s', async (restarts, code) => {
+  const events = eventsOf(FAILED, [1000], -1, restarts);
+  const { promise: bytes, resolve, reject } = Promise.withResolvers<Buffer>();
+  events.subscribe(-1, { deliver: (batch) => resolve(events.encode(batch).bytes), fail: reject });
+  const [failed, error] = framesIn(await bytes).slice(-2) as unknown as Record<string, object>[];
+  expect(failed).toMatchObject({
+    type: 'response.failed',
+    response: { error: { code, message: 'Too many' } },
+  });
+  expect(error).toEqual({
+    type: 'error',
+    sequence_number: failed!.sequence_number,
+    code: 'provider_rate_limit',
+    message: 'Too many',
+    param: null,
+    // Nothing in it looks as if the request could succeed later.
+    error: { type: 'invalid_request_error', code: 'provider_error', message: 'Too many', param: null },
   });
 });
 

@@ -8,12 +8,13 @@
  * A reader that comes back with a number is positioned first: everything up to that event is folded without being sent.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ResponseEvent, TalariaError } from '@talaria/protocol';
+import { type ErrorBody, type ResponseEvent, TalariaError, toErrorBody } from '@talaria/protocol';
 import type { EventBatch, Subscriber } from '../../journal/feeds.ts';
 import type { Journal, StoredEvent } from '../../journal/journal.ts';
 import type { LogRecord } from '../../journal/records.ts';
 import type { ResponseFold } from '../../responses/response-fold.ts';
 import { toDelta } from '../../responses/response-log.ts';
+import { LASTING_CODE, toLastingError } from '../inline/client-traits.ts';
 import { endsAnswer } from '../inline/inline-runs.ts';
 import { interruption } from '../inline/run-failure.ts';
 import { namedFrame } from '../streams/sse-frames.ts';
@@ -28,6 +29,8 @@ export interface ResponseEventsOptions {
   afterSeq?: number;
   fold: ResponseFold;
   journal: Pick<Journal, 'readLog' | 'readEvents'>;
+  /** Whether the client would start a failed stream again, unless the code says that the failure lasts. */
+  restartsStreams?: boolean;
   subscribe(after: number, subscriber: Subscriber): () => void;
 }
 
@@ -51,7 +54,7 @@ export class ResponseEvents implements StreamFormat {
     const { afterSeq = -1 } = options;
     this.#after = afterSeq;
     this.#found = afterSeq === -1;
-    this.#open = encodeEvents(options.fold.open());
+    this.#open = this.#encoded(options.fold.open());
   }
 
   /** Continues as if everything up to this event had been sent. Throws `invalid_cursor` when there is no such event. */
@@ -65,7 +68,7 @@ export class ResponseEvents implements StreamFormat {
         await this.#readLogFor(event);
         const events = this.#tell(event);
         if (fold.lastNumber < number && !this.#ended) continue;
-        this.#open = encodeEvents(events.filter((told) => told.sequence_number > number));
+        this.#open = this.#encoded(events.filter((told) => told.sequence_number > number));
         break;
       }
       // A long run has many pages, and other requests need their turn.
@@ -127,15 +130,31 @@ export class ResponseEvents implements StreamFormat {
   };
 
   encode(batch: EventBatch): { bytes: Buffer; ended: boolean } {
-    const bytes = encodeEvents(batch.flatMap((event) => this.#tell(event)));
+    const bytes = this.#encoded(batch.flatMap((event) => this.#tell(event)));
     return { bytes, ended: this.#ended };
   }
 
-  /** Does not count as an event: a reader comes back with the number of the last real one. */
   interrupted(reason: TalariaError): Buffer {
-    const { code, message, param } = interruption(reason, this.#options.runId);
-    const sequence_number = this.#options.fold.lastNumber;
-    return Buffer.from(namedFrame('error', { type: 'error', sequence_number, code, message, param }));
+    const { error } = toErrorBody(interruption(reason, this.#options.runId));
+    return Buffer.from(errorFrame(error, this.#options.fold.lastNumber));
+  }
+
+  /** Many clients overlook `response.failed` and end as if there were an answer; they know an error. */
+  #encoded(events: readonly ResponseEvent[]): Buffer {
+    return Buffer.from(
+      events.map((event) => (isFailure(event) ? this.#failed(event) : frame(event))).join(''),
+    );
+  }
+
+  #failed(event: FailedEvent): string {
+    const { response, sequence_number } = event;
+    const { code, message } = response.error ?? { code: 'internal_error', message: '' };
+    const shown = this.#options.restartsStreams === true ? LASTING_CODE : code;
+    const error = { type: 'server_error', param: null, code, message };
+    return (
+      frame({ ...event, response: { ...response, error: { code: shown, message } } }) +
+      errorFrame(error, sequence_number)
+    );
   }
 
   #tell(event: StoredEvent): ResponseEvent[] {
@@ -180,6 +199,18 @@ function toPieces(batch: EventBatch): EventBatch[] {
   return pieces;
 }
 
-function encodeEvents(events: readonly ResponseEvent[]): Buffer {
-  return Buffer.from(events.map((event) => namedFrame(event.type, event)).join(''));
+type FailedEvent = Extract<ResponseEvent, { type: 'response.failed' }>;
+
+const isFailure = (event: ResponseEvent): event is FailedEvent => event.type === 'response.failed';
+
+const frame = (event: ResponseEvent): string => namedFrame(event.type, event);
+
+/**
+ * Clients read the error at one of two places. It does not count as an event: a reader comes back with the number of the
+ * last real one.
+ */
+function errorFrame(error: ErrorBody['error'], sequence_number: number): string {
+  const { code, message, param } = error;
+  const nested = toLastingError(error);
+  return namedFrame('error', { type: 'error', sequence_number, code, message, param, error: nested });
 }

@@ -1,4 +1,5 @@
 /** `/v1/responses`: runs in OpenAI's dialect: created, read and continued (PROTOCOL.md). */
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   type CreateResponse,
   filesIn,
@@ -17,6 +18,7 @@ import { resolveInput } from '../../responses/input-items.ts';
 import { listItems } from '../../responses/item-lists.ts';
 import type { ResponseHead } from '../../responses/response-object.ts';
 import { headOf, type ResponseRuns, type RunPart } from '../../responses/response-runs.ts';
+import { restartsStreams } from '../inline/client-traits.ts';
 import type { ContinuedRun, ContinuedRuns } from '../inline/continued-runs.ts';
 import { type InlineRuns, inlineIdempotency } from '../inline/inline-runs.ts';
 import { sendRunFailure, toRunFailure } from '../inline/run-failure.ts';
@@ -73,7 +75,7 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     });
     const head = before === undefined ? headOf(started.run, settings) : await continuing(before);
     if (asked.stream) {
-      const events = eventsOf(head);
+      const events = eventsOf(head, request.headers);
       inline.stream(reply, started, events, positionOf(events));
       return;
     }
@@ -104,7 +106,7 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     const after = parseNumber(single(query, 'starting_after'));
     if (!parseFlag(single(query, 'stream'), 'stream')) return responses.get(owner, responseId);
     const run = await engine.get(owner, stored.runId).catch(toEventsGone);
-    const events = eventsOf(stored);
+    const events = eventsOf(stored, request.headers);
     if (after !== undefined) await events.skipTo(after);
     reply.header('x-talaria-run-id', stored.runId);
     inline.stream(reply, inline.join(reply, owner, run), events, positionOf(events));
@@ -143,12 +145,13 @@ export function installResponseRoutes(app: FastifyInstance, options: ResponseRou
     });
   };
 
-  const eventsOf = (head: ResponseHead): ResponseEvents =>
+  const eventsOf = (head: ResponseHead, headers: IncomingHttpHeaders): ResponseEvents =>
     new ResponseEvents({
       runId: head.runId,
       afterSeq: head.afterSeq,
       fold: responses.fold(head),
       journal,
+      restartsStreams: restartsStreams(headers),
       subscribe: (after, subscriber) => engine.subscribe(head.runId, after, subscriber),
     });
 }
