@@ -4,15 +4,12 @@
  */
 import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord } from '../journal/records.ts';
-import { type AgentRun, Parked, RunFailure } from './agent-run.ts';
+import { type AgentRun, RunFailure } from './agent-run.ts';
 import { completed, toPendingCall } from './call-records.ts';
-import { nextChange } from './next-change.ts';
 import type { ToolCallProgress } from './progress.ts';
+import { waitForOutside } from './wait.ts';
 
-/**
- * Waits for the outputs of client tools, after everything else of the step is done, and records them. The run is parked
- * meanwhile. A run with background processes keeps its worker, because giving back the slot would end them.
- */
+/** Waits for the outputs of client tools, after everything else of the step is done, and records them. */
 export async function settleClientCalls(run: AgentRun): Promise<void> {
   for (;;) {
     const waiting = run.progress.calls.filter(({ phase }) => phase === 'waiting');
@@ -42,11 +39,8 @@ async function tellWaiting(run: AgentRun, open: readonly ToolCallProgress[]): Pr
 
 async function waitForClient(run: AgentRun, open: readonly ToolCallProgress[]): Promise<void> {
   const untilMs = Math.min(...open.map(({ expiresAt = 0 }) => expiresAt));
-  const leftMs = untilMs - run.now();
-  const holdsProcesses = run.tools().lostInRestart(run.progress.callsBefore()).length > 0;
-  if (leftMs <= 0) await giveUp(run, open);
-  else if (holdsProcesses) await nextChange(run, leftMs);
-  else throw new Parked(untilMs);
+  if (untilMs <= run.now()) await giveUp(run, open);
+  else await waitForOutside(run, untilMs);
 }
 
 /**

@@ -55,6 +55,7 @@ function agentRun(
     answerCalls: () => expect.unreachable(),
     isGranted: () => expect.unreachable(),
     nextPost: () => expect.unreachable(),
+    waitWithSandbox: () => expect.unreachable(),
     stepEnded: ({ outcome }) => outcomes.push(outcome),
     secrets: new Secrets(['hush-hush']),
     now: () => 0,

@@ -38,6 +38,7 @@ beforeEach(() => {
   dispatcher = new Dispatcher({
     worker: 'worker_1',
     maxConcurrent: 1,
+    maxKeptSandboxes: 1,
     leaseMs: LEASE_MS,
     dependencies: { journal: store.journal, log, now: Date.now } as WorkerDependencies,
     onClaim: () => {},

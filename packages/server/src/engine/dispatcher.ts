@@ -17,6 +17,7 @@ import { Handover } from '../agent/agent-run.ts';
 import { atMost } from '../basics/at-most.ts';
 import { TransientMap } from '../basics/transient-map.ts';
 import { type Claim, LeaseLostError } from '../journal/journal.ts';
+import { KeptSandboxes } from './kept-sandboxes.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
 const POLL_MS = 1_000;
@@ -28,6 +29,8 @@ const ABANDON_MS = 4_000;
 export interface DispatcherOptions {
   worker: string;
   maxConcurrent: number;
+  /** How many runs may keep their sandbox while they wait for somebody outside; they are not among the concurrent ones. */
+  maxKeptSandboxes: number;
   leaseMs: number;
   /** What every worker gets. */
   dependencies: WorkerDependencies;
@@ -39,6 +42,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #workers = new TransientMap<RunWorker>();
   readonly #draining = new AbortController();
+  readonly #kept: KeptSandboxes;
   #unwatch = (): void => {};
   #poll: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -50,9 +54,16 @@ export class Dispatcher {
   /** The time since which every call of the store has failed. */
   #awaySince: number | undefined;
   #claimsFrom = 0;
+  /** How many places the claim in progress may fill. */
+  #claimable = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#kept = new KeptSandboxes({
+      max: options.maxKeptSandboxes,
+      hasRoom: () => this.room > this.#claimable,
+      onPlace: () => this.#placeIsFree(),
+    });
     this.#renewedAt = options.dependencies.now();
   }
 
@@ -69,12 +80,9 @@ export class Dispatcher {
     this.#wake();
   }
 
+  /** How many runs are worked on, without those that wait. */
   get active(): number {
-    return this.#workers.size;
-  }
-
-  get waitingForApproval(): number {
-    return this.#workers.values().filter((worker) => worker.waitsForApproval).length;
+    return this.#workers.size - this.#kept.size;
   }
 
   /**
@@ -85,6 +93,7 @@ export class Dispatcher {
     this.#unwatch();
     clearInterval(this.#poll);
     this.#draining.abort();
+    this.#kept.close();
     await this.#claiming;
     await this.#allDone(limitMs);
     for (const worker of this.#workers.values()) worker.abandon(new Handover());
@@ -94,7 +103,7 @@ export class Dispatcher {
 
   /** How many more runs could be worked on now. */
   get room(): number {
-    return Math.max(0, this.#options.maxConcurrent - this.#workers.size);
+    return Math.max(0, this.#options.maxConcurrent - this.active);
   }
 
   #wake(): void {
@@ -115,6 +124,7 @@ export class Dispatcher {
         this.#again = false;
         if (!(await this.#mayClaim())) break;
         const { room } = this;
+        this.#claimable = room;
         const claims = await dependencies.journal.claim(worker, leaseMs, room);
         this.#moreWaits = claims.length >= room;
         for (const claim of claims) await this.#take(claim);
@@ -123,7 +133,14 @@ export class Dispatcher {
       this.#noteFailure(error, 'claiming runs failed; it will be retried');
     } finally {
       this.#claiming = undefined;
+      this.#claimable = 0;
+      this.#kept.admit();
     }
+  }
+
+  #placeIsFree(): void {
+    this.#kept.admit();
+    if (this.#moreWaits) this.#wake();
   }
 
   /** Whether an expired lease really means that nobody holds the run. */
@@ -148,11 +165,11 @@ export class Dispatcher {
       old.abandon(new LeaseLostError(claim.runId));
       await old.done;
     }
-    const worker = new RunWorker(claim, this.#options.dependencies, this.#draining.signal);
+    const worker = new RunWorker(claim, this.#options.dependencies, this.#draining.signal, this.#kept);
     this.#workers.set(claim.runId, worker);
     await worker.done;
     if (this.#workers.get(claim.runId) === worker) this.#workers.delete(claim.runId);
-    if (this.#moreWaits) this.#wake();
+    this.#placeIsFree();
   }
 
   async #renew(): Promise<void> {

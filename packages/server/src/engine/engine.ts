@@ -239,13 +239,12 @@ export class Engine {
   }
 
   async load(): Promise<Load> {
-    const { active, maxActive, waitingForApproval } = this.#work;
+    const { active, maxActive } = this.#work;
     return {
       ...(await this.#journal.queueDepth()),
       maxQueued: this.#options.maxQueuedRuns,
       active,
       maxActive,
-      waitingForApproval,
       subscribers: this.#feeds.size + this.feed.size,
       webhooks: await this.#journal.outbox.counts(),
     };

@@ -95,6 +95,13 @@ export interface Lease {
   epoch: number;
 }
 
+/** A run has nothing to do until somebody outside answers it, or until this time is over. */
+export interface Wait {
+  ms: number;
+  /** The last posted position that the owner has handled; after a later one the run does not wait. */
+  seenPostedPos: number;
+}
+
 export interface Claim extends Lease {
   run: StoredRun;
 }
@@ -159,6 +166,10 @@ export interface QueueDepth {
   queued: number;
   /** Unfinished runs under a lease. */
   leased: number;
+  /** Unfinished runs that are parked: they wait for somebody outside. */
+  waiting: number;
+  /** Those among them that wait for an approval. */
+  waitingForApproval: number;
 }
 
 export interface StoreHealth {
@@ -227,10 +238,15 @@ export interface Journal {
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]>;
   /**
    * Releases an unfinished run (`run.released`), to be claimed again at once. Does nothing when the lease is lost.
-   * `parkMs` parks a run that has pending calls of client tools: it is claimed when all of them have outputs or after
-   * that time, whichever comes first. Meanwhile it counts neither as queued nor as leased.
+   * With a `wait` it is parked: nobody claims it until a post changes its status or the time is over, whichever comes
+   * first. Meanwhile it counts neither as queued nor as leased.
    */
-  release(lease: Lease, parkMs?: number): Promise<void>;
+  release(lease: Lease, wait?: Wait): Promise<void>;
+  /**
+   * Parks the run and keeps the lease: once it does not wait any more, it is its owner's to continue, and it is claimed
+   * only if the lease has ended. Does nothing when the lease is lost.
+   */
+  park(lease: Lease, wait: Wait): Promise<void>;
 
   /** Runs that finished at least `retentionMs` ago, the longest ago first. */
   expired(retentionMs: number, limit: number): Promise<string[]>;

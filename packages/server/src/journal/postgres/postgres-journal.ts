@@ -22,6 +22,7 @@ import type {
   RunPage,
   StoredEvent,
   StoreHealth,
+  Wait,
 } from '../journal.ts';
 import { expectWhole } from '../moving/unfinished-move.ts';
 import type { Peers } from '../peers.ts';
@@ -109,7 +110,7 @@ export class PostgresJournal implements Journal {
   /** Separate from the work on runs: while the database accepts no writes, that waits, and a post fails. */
   readonly #posts: GroupCommit<Write, Appended>;
   readonly #report: Report;
-  readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
+  readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0, waiting: 0, waitingForApproval: 0 });
 
   static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
     const { url, worker, now } = options;
@@ -277,10 +278,14 @@ export class PostgresJournal implements Journal {
     });
   }
 
-  async release({ runId, epoch }: Lease, parkMs?: number): Promise<void> {
-    const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch }, parkMs });
+  async release({ runId, epoch }: Lease, wait?: Wait): Promise<void> {
+    const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch }, wait });
     if (unblocks) this.#announcements.queue();
     this.#announcements.changes();
+  }
+
+  async park({ runId, epoch }: Lease, wait: Wait): Promise<void> {
+    await this.#writes.submit({ kind: 'park', lease: { runId, epoch }, wait });
   }
 
   async expired(retentionMs: number, limit: number): Promise<string[]> {
@@ -342,7 +347,10 @@ export class PostgresJournal implements Journal {
       const [row] = await this.#database.rows<QueueDepth>(
         NOW_OR_NEVER,
         `SELECT count(*) FILTER (WHERE lease_until IS NULL) AS queued,
-                count(*) FILTER (WHERE lease_until IS NOT NULL) AS leased
+                count(*) FILTER (WHERE lease_until IS NOT NULL) AS leased,
+                (SELECT count(*) FROM runs WHERE parked_until IS NOT NULL) AS waiting,
+                (SELECT count(*) FROM runs WHERE parked_until IS NOT NULL AND status = 'waiting_for_approval')
+                  AS "waitingForApproval"
            FROM runs WHERE finished_at IS NULL AND parked_until IS NULL`,
       );
       return row!;

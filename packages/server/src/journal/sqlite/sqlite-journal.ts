@@ -25,6 +25,7 @@ import type {
   RunPage,
   StoredEvent,
   StoreHealth,
+  Wait,
 } from '../journal.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
@@ -236,11 +237,15 @@ export class SqliteJournal implements Journal {
     return this.#writer.write.renew(worker, leases, leaseMs);
   }
 
-  async release(lease: Lease, parkMs?: number): Promise<void> {
+  async release(lease: Lease, wait?: Wait): Promise<void> {
     this.#newRuns.forget(lease.runId);
-    const claimable = await this.#writer.write.release(lease, parkMs);
+    const claimable = await this.#writer.write.release(lease, wait);
     if (claimable) this.#wakeups.wakeQueue();
     this.#wakeups.wakeChanges();
+  }
+
+  park(lease: Lease, wait: Wait): Promise<void> {
+    return this.#writer.write.park(lease, wait);
   }
 
   expired(retentionMs: number, limit: number): Promise<string[]> {
