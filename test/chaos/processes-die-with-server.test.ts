@@ -58,7 +58,7 @@ function describeProcesses(isolation: string): void {
       expect(last[notice]).toContain(`${id} (setsid ${command}`);
       expect(last[notice - 1]).toMatch(/^tool: /);
       expect(last.at(-1)).toMatch(new RegExp(`^tool: There is no process ${id}\\. There is none.*restart`));
-      expect(last.filter((line) => line.includes('was restarted'))).toHaveLength(1);
+      expect(last.filter((line) => line.includes('in a new sandbox'))).toHaveLength(1);
     },
   );
 }

@@ -222,4 +222,5 @@ async function manyWait(count: number): Promise<void> {
 test('200 runs wait, and all complete after a kill in between', { timeout: 240_000 }, () => manyWait(200));
 
 test('1,000 runs wait, and all complete after a kill in between', { timeout: 900_000, tags: ['soak'] }, () =>
-  manyWait(1_000));
+  manyWait(1_000),
+);

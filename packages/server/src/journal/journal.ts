@@ -172,6 +172,19 @@ export interface QueueDepth {
   waitingForApproval: number;
 }
 
+/** Where a run is that waits for a worker. */
+export interface QueuePosition {
+  /** Among the waiting runs of its owner, from 1, in the order in which they are claimed; counted up to `POSITION_MAX`. */
+  position: number;
+  /** Whether an earlier run of its session is unfinished. */
+  isBehindSession: boolean;
+  /** Whether another server may claim it; false in a store that serves one process. */
+  isServedElsewhere: boolean;
+}
+
+/** To count on would cost a read per waiting run and tell nobody more. */
+export const POSITION_MAX = 1_000;
+
 export interface StoreHealth {
   /** Whether a write of normal size has just become durable. */
   writable: boolean;
@@ -255,6 +268,8 @@ export interface Journal {
    * ones. Returns the blobs that nobody needs any more.
    */
   evict(runIds: readonly string[], options: EvictOptions): Promise<string[]>;
+  /** Undefined for a run that somebody holds, that is parked or that has ended. */
+  queuePosition(run: StoredRun): Promise<QueuePosition | undefined>;
   /** The last known value while the store is unavailable. */
   queueDepth(): Promise<QueueDepth>;
   /** Tries a write. Never rejects, but takes as long as the store does. */

@@ -176,7 +176,11 @@ export function parkedContract(subject: Subject): void {
     await expect.poll(() => woken).toBeGreaterThan(0);
     unwatch();
     expect(await journal.queueDepth()).toMatchObject({ queued: 1, leased: 0, waiting: 0 });
-    expect(await claimNext()).toMatchObject({ runId, epoch: epoch + 1, run: { state: { status: 'running' } } });
+    expect(await claimNext()).toMatchObject({
+      runId,
+      epoch: epoch + 1,
+      run: { state: { status: 'running' } },
+    });
   });
 
   it('are claimed at once if they were answered before the parking', async () => {
@@ -247,7 +251,7 @@ export function parkedContract(subject: Subject): void {
       expect(await journal.queueDepth()).toMatchObject({ queued: 0, leased: 1, waiting: 0 });
     });
 
-    it('can be released, and then are everybody else\'s to claim', async () => {
+    it("can be released, and then are everybody else's to claim", async () => {
       const { journal } = subject;
       const claim = await keptRun();
       await journal.release(claim, AN_HOUR);
@@ -257,7 +261,6 @@ export function parkedContract(subject: Subject): void {
     });
 
     itTimed('are claimed by others when they are answered after the end of the lease', async () => {
-
       const claim = await keptRun();
       subject.clock.advance(LEASE_MS);
       expect(await claimNext()).toBeUndefined();

@@ -18,6 +18,7 @@ import type {
   Lease,
   NewRun,
   QueueDepth,
+  QueuePosition,
   RunFilter,
   RunPage,
   StoredEvent,
@@ -25,8 +26,9 @@ import type {
   Wait,
 } from '../journal.ts';
 import { expectWhole } from '../moving/unfinished-move.ts';
-import type { Peers } from '../peers.ts';
+import { type Peers, SILENT_MS } from '../peers.ts';
 import type { Post } from '../posts.ts';
+import { type PositionRow, selectPosition, toPosition } from '../queue-position.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
@@ -340,6 +342,16 @@ export class PostgresJournal implements Journal {
       );
       return dropHolders(tx, ids.map(runHolder));
     });
+  }
+
+  async queuePosition({ ordinal }: StoredRun): Promise<QueuePosition | undefined> {
+    const [row] = await this.#database.rowsByClock<PositionRow & { served: boolean }>(
+      ASKED,
+      `SELECT p.*, EXISTS (SELECT 1 FROM servers WHERE stopped_at IS NULL AND max_runs > 0 AND seen_at > ${NOW} - $3) AS served
+         FROM (${selectPosition({ n: '$2', now: NOW, indexedBy: () => '' })}) p`,
+      [ordinal, SILENT_MS],
+    );
+    return row && toPosition(row, row.served);
   }
 
   async queueDepth(): Promise<QueueDepth> {

@@ -21,6 +21,7 @@ import type {
   Lease,
   NewRun,
   QueueDepth,
+  QueuePosition,
   RunFilter,
   RunPage,
   StoredEvent,
@@ -256,6 +257,10 @@ export class SqliteJournal implements Journal {
     const unneeded = await this.#writer.write.evict(runIds, options);
     if (options.keepHeads) this.#wakeups.wakeChanges();
     return unneeded;
+  }
+
+  async queuePosition(run: StoredRun): Promise<QueuePosition | undefined> {
+    return this.#reader.queuePosition(run, this.#now());
   }
 
   async queueDepth(): Promise<QueueDepth> {

@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
-import { type Advanced, advance, parkedUntil, type Place } from '../advance.ts';
+import { type Advanced, advance, type Place, parkedUntil } from '../advance.ts';
 import { runHolder } from '../contents.ts';
 import {
   type AppendOptions,
@@ -313,7 +313,12 @@ export class SqliteWriter {
     // Only suspects wait for another one outside the queue: under leases that have ended.
     const someoneWaits = this.queue.depth.queued > 0 || isSuspect(before, true);
     const unparked = row.parked_until !== null && unparks && row.lease_until === null;
-    return { runId: row.run_id, records: stored, unblocks: unparked || (unblocks && someoneWaits), announced };
+    return {
+      runId: row.run_id,
+      records: stored,
+      unblocks: unparked || (unblocks && someoneWaits),
+      announced,
+    };
   }
 
   /** Stores the records and what they change. `lease`: columns that change with them. */
