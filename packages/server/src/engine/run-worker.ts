@@ -180,7 +180,12 @@ export class RunWorker {
     return { ms: Math.max(0, Math.min(untilMs, endsAt) - now()), seenPostedPos };
   }
 
-  async #waitWithSandbox(untilMs: number, wait: (given: Promise<void>) => Promise<void>): Promise<void> {
+  /** The files are saved first: if this server dies meanwhile, another one continues with them. */
+  async #waitWithSandbox(
+    workspace: RunWorkspaceFiles,
+    untilMs: number,
+    wait: (given: Promise<void>) => Promise<void>,
+  ): Promise<void> {
     const { journal } = this.#deps;
     const { lastPostedPos: seenPostedPos } = this.#progress;
     const kept = this.#kept.begin();
@@ -188,7 +193,9 @@ export class RunWorker {
     // Listens before anything else is awaited: the answer may come at once.
     const over = wait(kept.given);
     try {
-      const parked = journal.park(this.claim, this.#toWait({ untilMs, seenPostedPos }));
+      const parked = this.#files
+        .keep(workspace, 'worked', this.#abort.signal)
+        .then(() => journal.park(this.claim, this.#toWait({ untilMs, seenPostedPos })));
       await Promise.all([over, parked]);
       if (kept.isGiven) throw new Parked(untilMs, seenPostedPos);
     } finally {
@@ -407,7 +414,7 @@ export class RunWorker {
       isGranted: (patternKeys) => journal.approvals.allows(run.owner, run.sessionId, patternKeys),
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
       nextPost: () => this.#log.nextPost(),
-      waitWithSandbox: (untilMs, wait) => this.#waitWithSandbox(untilMs, wait),
+      waitWithSandbox: (untilMs, wait) => this.#waitWithSandbox(workspace, untilMs, wait),
       secrets,
       now,
     };
