@@ -29,7 +29,6 @@ import { gate } from './scenarios/gate.ts';
 import { memoryOfFinishedRuns } from './scenarios/memory-of-finished-runs.ts';
 import { memoryOfLateReaders } from './scenarios/memory-of-late-readers.ts';
 import { memoryOfSubscribers } from './scenarios/memory-of-subscribers.ts';
-import { memoryOfWaitingRuns } from './scenarios/memory-of-waiting-runs.ts';
 import { modelToSubscriber } from './scenarios/model-to-subscriber.ts';
 import { replay } from './scenarios/replay.ts';
 import { restart } from './scenarios/restart.ts';
@@ -43,6 +42,7 @@ import { servicesLatency } from './scenarios/services-latency.ts';
 import { start } from './scenarios/start.ts';
 import { textRuns } from './scenarios/text-runs.ts';
 import { toolRuns } from './scenarios/tool-runs.ts';
+import { waitingRuns } from './scenarios/waiting-runs.ts';
 import { Stage } from './stage.ts';
 import { printMissing, printNotes, printTable } from './table.ts';
 
@@ -67,8 +67,8 @@ const scenarios: Record<string, (stage: Stage) => Promise<(Row | Missing)[]>> = 
   'memory-of-subscribers': memoryOfSubscribers,
   'memory-of-late-readers': memoryOfLateReaders,
   'memory-of-finished-runs': memoryOfFinishedRuns,
-  'memory-of-waiting-runs': memoryOfWaitingRuns,
   'disk-of-finished-runs': diskOfFinishedRuns,
+  'waiting-runs': waitingRuns,
   restart,
   start,
   command,

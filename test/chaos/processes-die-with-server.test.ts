@@ -54,11 +54,11 @@ function describeProcesses(isolation: string): void {
       const requests = model.requests.filter(({ scriptId }) => prompt.includes(`id=${scriptId} `));
       const last = requests.at(-1)!.body.messages.map(({ role, content }) => `${role}: ${content}`);
       const id = /proc_[0-9a-f]+/.exec(last.join('\n'))![0];
-      const notice = last.findIndex((line) => line.startsWith('user: [The server was restarted.'));
+      const notice = last.findIndex((line) => line.startsWith('user: [The run continues in a new sandbox.'));
       expect(last[notice]).toContain(`${id} (setsid ${command}`);
       expect(last[notice - 1]).toMatch(/^tool: /);
       expect(last.at(-1)).toMatch(new RegExp(`^tool: There is no process ${id}\\. There is none.*restart`));
-      expect(last.filter((line) => line.includes('was restarted'))).toHaveLength(1);
+      expect(last.filter((line) => line.includes('in a new sandbox'))).toHaveLength(1);
     },
   );
 }

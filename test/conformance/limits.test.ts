@@ -13,7 +13,9 @@ it('a full queue is 429 with a true Retry-After; a replay, reads, stop and appro
   await using server = await HostedServer.start({ modelUrl: model.url, env });
   const target = { baseUrl: server.url, model };
   const api = apiOf(target);
+  // It takes no place, neither among the runs at work nor in the queue.
   await using waiting = await WaitingRun.start(target);
+  await using held = await HeldRun.start(target);
   const headers = { 'idempotency-key': uniqueName('key') };
   const body = { input: say('queued') };
   const queued = await api.post<{ run_id: string }>('/v1/runs', body, headers);
@@ -23,7 +25,7 @@ it('a full queue is 429 with a true Retry-After; a replay, reads, stop and appro
   expectError(refused, { status: 429, code: 'rate_limit_exceeded' });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expectError(await api.post(`/v1/runs/${waiting.runId}/fork`), { status: 429, code: 'rate_limit_exceeded' });
-  expect((await api.list()).data).toHaveLength(2);
+  expect((await api.list()).data).toHaveLength(3);
 
   const replay = await api.post('/v1/runs', body, headers);
   expect(replay).toMatchObject({ status: 202, body: { run_id: queued.body.run_id, replayed: true } });
@@ -33,6 +35,7 @@ it('a full queue is 429 with a true Retry-After; a replay, reads, stop and appro
 
   expect((await api.get('/health')).status).toBe(200);
   expect((await api.approve(waiting.runId, 'once')).status).toBe(200);
+  held.release();
   expect(await api.finish(queued.body.run_id)).toMatchObject({ event: 'run.completed', output: 'queued' });
   expect((await api.post('/v1/runs', { input: 'room again' })).status).toBe(202);
 });

@@ -19,6 +19,21 @@ const terminal = (command: string) => ({ name: 'terminal', arguments: { command 
 const write = (path: string, content: string) => ({ name: 'write_file', arguments: { path, content } });
 
 describeInBrowser('the page of a run', () => {
+  test('says what a run in the queue waits for, until somebody works on it', async () => {
+    await using busy = await startDashboardServer({ env: { TALARIA_MAX_CONCURRENT_RUNS: '1' } });
+    await busy.client.runs.create({ input: script([{ gate: 'busy', text: 'first' }]) });
+    await busy.model.waitingAt('busy');
+    const { run_id } = await busy.client.runs.create({ input: script([{ text: 'Second.' }]) });
+    const { page, problems } = await browser.open();
+    await page.goto(busy.ui(`runs/${run_id}`));
+    const facts = page.locator('.run-facts');
+    await facts.getByText('1st in line, all workers are busy').waitFor();
+    busy.model.open('busy');
+    await facts.getByText('done').waitFor();
+    expect(await facts.getByText('in line').count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
   test('shows text, reasoning and tools; all of a call; and the files', async () => {
     const input = `Make the tests pass\n${script([
       {

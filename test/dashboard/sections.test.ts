@@ -338,7 +338,7 @@ describeInBrowser('the sections', () => {
     const { page, problems } = await browser.open();
     await page.goto(dash.ui('server'));
     for (const part of ['store', 'sandbox', 'model']) await page.getByRole('cell', { name: part }).waitFor();
-    await page.locator('.facts div', { hasText: 'Waiting runs' }).getByText('of at most 1000').waitFor();
+    await page.locator('.facts div', { hasText: 'Queued runs' }).getByText('of at most 1000').waitFor();
     await page.getByText('As numbers').click();
     expect(await page.getByRole('listitem').count()).toBe(14);
     expect(problems).toEqual([]);

@@ -4,7 +4,7 @@ import { Api } from '../support/api.ts';
 import { type Metric, parseExposition, sampleOf } from '../support/exposition.ts';
 import { script } from '../support/model-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { endsAs, ServerWithModel, terminal, waitForApproval, waitForStatus } from './server-with-model.ts';
+import { endsAs, ServerWithModel, terminal, waitForStatus } from './server-with-model.ts';
 
 const KEY = 'quail9Zebra4Velvet7Harbor';
 const SECRET = 'onyx3Thicket6Bramble1Cedar';
@@ -68,10 +68,14 @@ test('a run with a tool call is counted in every metric it concerns', async () =
 
 test('shows the present: running, waiting for a person, in the queue, watched', async () => {
   const gates = ['first', 'second'];
-  const working = await api.create(script([{ chunks: ['a ', { gate: 'first' }, 'b'] }]));
   const asking = await api.create(script([{ tools: [terminal('rm -rf build')] }, { text: 'done' }]));
-  await waitForStatus(api, working, 'running');
-  await waitForApproval(api, asking);
+  await waitFor(
+    'the question to wait',
+    async () => (await value('talaria_runs', { state: 'waiting' })) === 1,
+  );
+  const working = await api.create(script([{ chunks: ['a ', { gate: 'first' }, 'b'] }]));
+  const another = await api.create(script([{ chunks: ['a ', { gate: 'second' }, 'b'] }]));
+  for (const runId of [working, another]) await waitForStatus(api, runId, 'running');
   const waiting = await api.create(script([{ text: 'late' }]));
   const watch = new AbortController();
   const watching = api.stream(working, { signal: watch.signal }).catch(() => {});
@@ -79,7 +83,9 @@ test('shows the present: running, waiting for a person, in the queue, watched', 
 
   const metrics = await scrape();
   const runs = (state: string) => sampleOf(metrics, 'talaria_runs', { state });
-  expect([runs('running'), runs('waiting_for_approval'), runs('queued')]).toEqual([1, 1, 1]);
+  expect([runs('running'), runs('waiting'), runs('waiting_for_approval'), runs('queued')]).toEqual([
+    2, 1, 1, 1,
+  ]);
   expect(sampleOf(metrics, 'talaria_runs_limit', { state: 'active' })).toBe(2);
   expect(sampleOf(metrics, 'talaria_runs_limit', { state: 'queued' })).toBe(1000);
 
@@ -87,7 +93,7 @@ test('shows the present: running, waiting for a person, in the queue, watched', 
   await api.approve(asking, 'deny');
   watch.abort();
   for (const gate of gates) world.model.open(gate);
-  for (const runId of [working, asking, waiting]) await endsAs(api, runId, 'run.completed');
+  for (const runId of [working, another, asking, waiting]) await endsAs(api, runId, 'run.completed');
   await watching;
   expect(await value('talaria_approval_wait_seconds_count', { outcome: 'deny' })).toBe(1);
   expect(await value('talaria_tool_calls_total', { tool: 'terminal', outcome: 'denied' })).toBe(denied + 1);

@@ -64,6 +64,20 @@ describe('two at a time, three may wait', () => {
     expect(most).toBe(CONCURRENT);
   });
 
+  test('a waiting run says its place and what it waits for, and a run at work says nothing', async () => {
+    const { running, waiting, all } = await fill('place');
+    const queueOf = async (runId: string) => (await api.run(runId)).queue;
+    for (const runId of running) expect(await queueOf(runId)).toBeUndefined();
+    for (const [index, runId] of waiting.entries())
+      expect(await queueOf(runId)).toEqual({ position: index + 1, waiting_for: 'worker' });
+    await api.stop(waiting[0]!);
+    expect(await queueOf(waiting[0]!)).toBeUndefined();
+    expect(await queueOf(waiting[1]!)).toEqual({ position: 1, waiting_for: 'worker' });
+    world.model.open('place');
+    for (const runId of all) await api.finish(runId);
+    for (const runId of all) expect(await queueOf(runId)).toBeUndefined();
+  });
+
   test('a burst into an idle server is accepted up to the limits, the rest is refused', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>

@@ -44,6 +44,7 @@ export {
   type RunEvent,
   type RunFailureCode,
   type RunList,
+  type RunQueue,
   type RunStatus,
   type RunToolOutputs,
   type RunWebhook,
@@ -71,6 +72,7 @@ export {
   type WebhookEventName,
   type WebhookMessage,
 } from '@talaria/protocol';
+export { describeQueue } from './describe-queue.ts';
 export * from './errors.ts';
 export type { ApprovalReply, ApprovalRequestEvent } from './finish-run.ts';
 export type { PageQuery, Pages } from './pages.ts';

@@ -12,6 +12,7 @@ export type RunSteer = Static<typeof schemas.RunSteerSchema>;
 export type RunApprovalResponse = Static<typeof schemas.RunApprovalResponseSchema>;
 export type RunToolOutputs = Static<typeof schemas.RunToolOutputsSchema>;
 export type RunCall = Static<typeof schemas.RunCallSchema>;
+export type RunQueue = Static<typeof schemas.RunQueueSchema>;
 export type PendingCall = Static<typeof schemas.PendingCallSchema>;
 export type ToolOutputsRequest = Static<typeof schemas.ToolOutputsRequestSchema>;
 export type FunctionToolRequest = Static<typeof schemas.FunctionToolSchema>;

@@ -87,6 +87,22 @@ export const ForkedFromSchema = Type.Object({
   }),
 });
 
+/** The place of a run that nobody works on yet, or not again yet. */
+export const RunQueueSchema = Type.Object({
+  position: Type.Integer({
+    minimum: 1,
+    description: 'Its place among the waiting runs of its key, up to 1000',
+  }),
+  waiting_for: Type.Union(
+    [Type.Literal('worker'), Type.Literal('session'), Type.Literal('recovery'), Type.Literal('server')],
+    {
+      description:
+        '`worker`: every worker is busy; `session`: an earlier run of its session is unfinished; `recovery`: after ' +
+        'several interruptions it is continued alone; `server`: no server works on runs now',
+    },
+  ),
+});
+
 export const RunSchema = Type.Object({
   object: Type.Literal('hermes.run'),
   run_id: RunId,
@@ -133,6 +149,7 @@ export const RunSchema = Type.Object({
   usage_so_far: Type.Optional(UsageSchema),
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String()),
+  queue: Type.Optional(RunQueueSchema),
   approval: Type.Optional(ApprovalRequestSchema),
   approvals_waiting: Type.Optional(
     Type.Array(QueuedApprovalSchema, {

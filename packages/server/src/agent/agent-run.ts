@@ -60,6 +60,11 @@ export interface AgentRun {
   readonly checkValue: CheckValue;
   /** Resolves at the next post to the run, after `progress` has applied it. */
   nextPost(): Promise<void>;
+  /**
+   * Gives up the run's place among those at work, but not its sandbox, until `wait` is over and a place is free. `given`
+   * resolves when the sandbox is needed elsewhere or has waited for too long. Throws `Parked` if it cannot be kept.
+   */
+  waitWithSandbox(untilMs: number, wait: (given: Promise<void>) => Promise<void>): Promise<void>;
   /** Reports a call of the model to the metrics, however it ended. */
   stepEnded(step: StepEnded): void;
   readonly secrets: Secrets;
@@ -90,12 +95,14 @@ export class Handover extends Error {
   override readonly name: string = 'Handover';
 }
 
-/** The run waits for its client. It needs no worker until the client answers or `untilMs` has passed. */
+/** The run waits for somebody outside. It needs no worker until a post comes after this one, or `untilMs` has passed. */
 export class Parked extends Handover {
   override readonly name = 'Parked';
   readonly untilMs: number;
-  constructor(untilMs: number) {
+  readonly seenPostedPos: number;
+  constructor(untilMs: number, seenPostedPos: number) {
     super();
     this.untilMs = untilMs;
+    this.seenPostedPos = seenPostedPos;
   }
 }

@@ -4,15 +4,14 @@
  */
 import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord } from '../journal/records.ts';
-import { type AgentAnswer, type AgentRun, Parked } from './agent-run.ts';
+import type { AgentAnswer, AgentRun } from './agent-run.ts';
 import { completed, toPendingCall } from './call-records.ts';
-import { nextChange } from './next-change.ts';
 import type { ToolCallProgress } from './progress.ts';
+import { waitForOutside } from './wait.ts';
 
 /**
- * Waits for the outputs of client tools, after everything else of the step is done, and records them. The run is parked
- * meanwhile. A run with background processes keeps its worker, because giving back the slot would end them. Returns the
- * end of the run if the calls themselves are its answer.
+ * Waits for the outputs of client tools, after everything else of the step is done, and records them. Returns the end of the run if
+ * the calls themselves are its answer.
  */
 export async function settleClientCalls(run: AgentRun): Promise<AgentAnswer | undefined> {
   for (;;) {
@@ -54,11 +53,8 @@ async function waitForClient(
   open: readonly ToolCallProgress[],
 ): Promise<AgentAnswer | undefined> {
   const untilMs = Math.min(...open.map(({ expiresAt = 0 }) => expiresAt));
-  const leftMs = untilMs - run.now();
-  const holdsProcesses = run.tools().lostInRestart(run.progress.callsBefore()).length > 0;
-  if (leftMs <= 0) return giveUp(run, open);
-  if (!holdsProcesses) throw new Parked(untilMs);
-  await nextChange(run, leftMs);
+  if (untilMs <= run.now()) return giveUp(run, open);
+  await waitForOutside(run, untilMs);
   return undefined;
 }
 

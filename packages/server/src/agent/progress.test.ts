@@ -34,6 +34,32 @@ function completed(id: string, output = `output of ${id}`): NewRecord {
   return { event: 'tool.completed', public: shown, private: { output } };
 }
 
+test('the calls of the present owner are those that ended since it has claimed the run, whoever made them', () => {
+  const released: NewRecord = { event: 'run.released', private: { epoch: 1, parked: true } };
+  const progress = Progress.replay(
+    log([
+      accepted,
+      claimed(1),
+      step('a'),
+      started('a'),
+      completed('a'),
+      step('b', 'c'),
+      started('b', true),
+      started('c'),
+      completed('c'),
+      queued('b'),
+      asked('b'),
+      released,
+      answered('once', 'b'),
+      claimed(2),
+      completed('b'),
+    ]),
+  );
+  const outputs = (pos: number) => progress.callsSince(pos).map(({ output }) => output);
+  expect(outputs(progress.claimedPos)).toEqual(['output of b']);
+  expect(outputs(progress.claimedBeforePos)).toEqual(['output of a', 'output of b', 'output of c']);
+});
+
 function question(id: string): QueuedApproval {
   return {
     request_id: `apr_${id}`,

@@ -91,6 +91,9 @@ export class Progress {
   steps = 0;
   usage: Usage = NO_USAGE;
   claims = 0;
+  /** The position of the last claim, and of the one before it. */
+  claimedPos = -1;
+  claimedBeforePos = -1;
   /** Whether the last owner parked the run. Then this owner continues it and has nothing to recover. */
   continues = false;
   #parked = false;
@@ -130,6 +133,8 @@ export class Progress {
         break;
       case 'run.claimed':
         this.claims += 1;
+        this.claimedBeforePos = this.claimedPos;
+        this.claimedPos = record.pos;
         this.continues = this.#parked;
         this.#parked = false;
         break;
@@ -326,6 +331,16 @@ export class Progress {
    * fork has inherited are among them.
    */
   callsBefore(toolCallId?: string): PastCall[] {
+    return this.#pastCalls(toolCallId).map(({ call }) => call);
+  }
+
+  /** The calls of this run that have ended after this position of the log. */
+  callsSince(pos: number): PastCall[] {
+    const ended = new Set(this.outcomes.filter((call) => call.pos > pos).map(({ toolCallId }) => toolCallId));
+    return this.#pastCalls().flatMap(({ id, call }) => (ended.has(id) ? call : []));
+  }
+
+  #pastCalls(toolCallId?: string): { id: string; call: PastCall }[] {
     const said = this.sincePrompt();
     const inherited = said.length - this.messages.length;
     const outcomes = new Map<string, { failed: boolean; output: string }>();
@@ -336,7 +351,7 @@ export class Progress {
     for (const { call, outcome } of this.calls) {
       if (outcome) outcomes.set(call.id, { failed: outcome.isError, output: outcome.output });
     }
-    const past: PastCall[] = [];
+    const past: { id: string; call: PastCall }[] = [];
     for (const [i, message] of said.entries()) {
       if (message.role !== 'assistant') continue;
       for (const part of message.content) {
@@ -344,14 +359,9 @@ export class Progress {
         if (part.id === toolCallId) return past;
         const { failed, output } = outcomes.get(part.id) ?? { failed: false, output: '' };
         const ofClient = this.clientCalls.has(part.id);
-        past.push({
-          tool: part.tool,
-          ofClient,
-          isInherited: i < inherited,
-          arguments: part.arguments,
-          failed,
-          output,
-        });
+        const { id, tool, arguments: args } = part;
+        const isInherited = i < inherited;
+        past.push({ id, call: { tool, ofClient, isInherited, arguments: args, failed, output } });
       }
     }
     return past;

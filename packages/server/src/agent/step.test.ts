@@ -56,6 +56,7 @@ function agentRun(
     isGranted: () => expect.unreachable(),
     checkValue: () => expect.unreachable(),
     nextPost: () => expect.unreachable(),
+    waitWithSandbox: () => expect.unreachable(),
     stepEnded: ({ outcome }) => outcomes.push(outcome),
     secrets: new Secrets(['hush-hush']),
     now: () => 0,

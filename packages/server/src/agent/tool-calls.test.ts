@@ -4,7 +4,7 @@ import type { ToolCallPart } from '../journal/messages.ts';
 import type { LogRecord, NewRecord } from '../journal/records.ts';
 import { stepRecord } from '../journal/testing/records.ts';
 import { Secrets } from '../secrets/secrets.ts';
-import type { AgentRun } from './agent-run.ts';
+import { type AgentRun, Handover, Parked } from './agent-run.ts';
 import { Progress } from './progress.ts';
 import { runToolCalls } from './tool-calls.ts';
 import { type FurtherTools, type Tool, type ToolOutcome, ToolSet } from './tools/tool.ts';
@@ -84,13 +84,47 @@ describe('runToolCalls', () => {
       prepare: (...given) => ({ ...asking.prepare(...given), question: { text: 'late {}', key: 'late' } }),
     });
     run.step(call('late'));
-    const calls = runToolCalls(run);
-    while (run.progress.outstanding === undefined) await nextTurn();
+    await expect(runToolCalls(run)).rejects.toThrow(Parked);
     expect(run.progress.outstanding).toMatchObject({ command: 'late {}', pattern_keys: ['late'] });
     present[0] = tool('late', async () => ({ output: 'another by now', isError: false }));
     await run.answer('once');
-    await calls;
+    await runToolCalls(run);
     expect(run.progress.messages.at(-1)).toMatchObject({ role: 'tool', output: 'another by now' });
+  });
+
+  test('a run is parked until its question expires, but only when none of its calls runs any more', async () => {
+    const free = Promise.withResolvers<ToolOutcome>();
+    const run = agentRun({
+      signal: new AbortController().signal,
+      tools: { gated: async () => ({ output: 'ran', isError: false }), free: () => free.promise },
+      gated: 'gated',
+    });
+    run.step(call('gated'), call('free'));
+    const settled: unknown[] = [];
+    const calls = runToolCalls(run).catch((error: unknown) => void settled.push(error));
+    while (run.progress.outstanding === undefined) await nextTurn();
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    expect(settled).toEqual([]);
+    free.resolve({ output: 'free', isError: false });
+    await calls;
+    expect(settled).toMatchObject([{ name: 'Parked', untilMs: 60_000, seenPostedPos: -1 }]);
+    expect(run.progress.calls.map(({ phase }) => phase)).toEqual(['gated', 'done']);
+  });
+
+  test('an approved call does not begin while the server shuts down', async () => {
+    const drain = new AbortController();
+    const run = agentRun({
+      signal: new AbortController().signal,
+      draining: drain.signal,
+      tools: { gated: () => expect.unreachable('the next owner runs it') },
+      gated: 'gated',
+    });
+    run.step(call('gated'));
+    await expect(runToolCalls(run)).rejects.toThrow(Parked);
+    await run.answer('once');
+    drain.abort();
+    await expect(runToolCalls(run)).rejects.toThrow(Handover);
+    expect(run.progress.calls.map(({ phase }) => phase)).toEqual(['gated']);
   });
 
   test('a call that lost its sandbox tells the model and clients which files are there now', async () => {
@@ -124,6 +158,7 @@ function call(tool: string, id = `call_${tool}`): ToolCallPart {
 /** A run of the agent over a journal in memory. */
 function agentRun(options: {
   signal: AbortSignal;
+  draining?: AbortSignal;
   tools: Record<string, (signal: AbortSignal) => Promise<ToolOutcome>>;
   gated?: string;
   further?: FurtherTools;
@@ -161,13 +196,14 @@ function agentRun(options: {
     keepFiles: () => expect.unreachable('files are kept after the calls of a step'),
     newsOf: (workspace) => workspaceNews(workspace, progress.outcomes, () => true),
     signal: options.signal,
-    draining: new AbortController().signal,
+    draining: options.draining ?? new AbortController().signal,
     append: async (...records) => append(...records),
     answerApproval: () => expect.unreachable('nothing expires'),
     answerCalls: () => expect.unreachable('nothing expires'),
     isGranted: async () => false,
     checkValue: () => expect.unreachable(),
     nextPost: () => new Promise((resolve) => (wake = resolve)),
+    waitWithSandbox: () => expect.unreachable('nothing runs in the background'),
     secrets: new Secrets([]),
     stepEnded: () => {},
     now: () => 0,

@@ -1,6 +1,6 @@
 /**
  * Runs the tool calls of one step. Calls that pass the gate run at once and in parallel; gated calls run as they are
- * approved, one question at a time.
+ * approved, one question at a time. When no call runs any more, the run waits for its answer without a worker (wait.ts).
  *
  * Recovery relies on the order of records around an effect. An ungated call is recorded as started before it runs. A
  * gated call is recorded as started (it waits), and then as executing before it runs. So a call that is recorded as
@@ -13,13 +13,13 @@
 import { InvalidArguments } from '@talaria/sandbox/tools';
 import { failpoint } from '../basics/failpoints.ts';
 import type { NewRecord, QueuedApproval } from '../journal/records.ts';
-import type { AgentAnswer, AgentRun } from './agent-run.ts';
+import { type AgentAnswer, type AgentRun, Handover } from './agent-run.ts';
 import type { Verdict } from './approvals/gate.ts';
 import { completed, type PlannedCall, question, started } from './call-records.ts';
 import { settleClientCalls } from './client-calls.ts';
-import { nextChange } from './next-change.ts';
 import type { Decision, ToolCallProgress } from './progress.ts';
 import type { ToolOutcome } from './tools/tool.ts';
+import { waitForOutside } from './wait.ts';
 
 /** More than any sane model calls at once, and no more than a machine can bear. */
 const CALLS_MAX = 64;
@@ -57,29 +57,42 @@ export async function runToolCalls(run: AgentRun): Promise<AgentAnswer | undefin
     return tooMany.has(call) ? refused(call, TOO_MANY) : plan(run, call);
   });
   await recordIntents(run, oneAtATime(run, planned));
-  const work: Promise<void>[] = [];
-  const begin = (call: PlannedCall): void => {
-    const outcome = execute(run, call);
-    // It is awaited below, but perhaps only after it failed. Until then the rejection has no handler, and an unhandled
-    // rejection would end the server.
-    outcome.catch(() => {});
-    work.push(outcome);
-  };
+  const running = new RunningCalls(run);
   for (const call of planned) {
-    if (call.progress.phase === 'running') begin(call);
+    if (call.progress.phase === 'running') running.begin(call);
   }
-  work.push(askInTurn(run, planned, begin));
-  // Waits for all of them, also after one failed: no call may still be running when the error is handled.
-  for (let settled = 0; settled < work.length; ) {
-    const current = work.slice(settled);
-    settled = work.length;
-    const failed = (await Promise.allSettled(current)).find((result) => result.status === 'rejected');
-    if (failed !== undefined) {
-      await Promise.allSettled(work);
-      throw failed.reason;
-    }
-  }
+  await running.endWith(askInTurn(run, planned, running));
   return settleClientCalls(run);
+}
+
+class RunningCalls {
+  readonly #run: AgentRun;
+  readonly #running = new Set<Promise<void>>();
+  readonly #failures: unknown[] = [];
+
+  constructor(run: AgentRun) {
+    this.#run = run;
+  }
+
+  begin(call: PlannedCall): void {
+    const ended = execute(this.#run, call)
+      .catch((error: unknown) => void this.#failures.push(error))
+      .finally(() => this.#running.delete(ended));
+    this.#running.add(ended);
+  }
+
+  /** Resolves when one of them has ended; undefined if none runs. */
+  get next(): Promise<void> | undefined {
+    return this.#running.size === 0 ? undefined : Promise.race(this.#running);
+  }
+
+  /** Waits for all of them, also after one failed: no call may still be running when the error is handled. */
+  async endWith(asking: Promise<void>): Promise<void> {
+    const [asked] = await Promise.allSettled([asking]);
+    await Promise.all(this.#running);
+    if (this.#failures.length > 0) throw this.#failures[0];
+    if (asked.status === 'rejected') throw asked.reason;
+  }
 }
 
 /** With `parallel_tool_calls: false` a client sees one call of its tools per step, however many the model made. */
@@ -129,20 +142,21 @@ async function recordIntents(run: AgentRun, planned: readonly PlannedCall[]): Pr
 async function askInTurn(
   run: AgentRun,
   planned: readonly PlannedCall[],
-  begin: (call: PlannedCall) => void,
+  running: RunningCalls,
 ): Promise<void> {
   for (const call of planned) {
     const { approval } = call.progress;
     if (call.progress.phase !== 'gated' || approval === undefined) continue;
-    const decision = await decide(run, approval);
+    const decision = await decide(run, approval, running);
     if (decision.choice === 'deny') {
       await record(run, call, { output: denial(decision), isError: true });
       continue;
     }
+    if (run.draining.aborted) throw new Handover();
     await run.append({ event: 'tool.executing', private: { tool_call_id: call.progress.call.id } });
     failpoint('approval.after-intent');
     // The answer may have taken hours; what was prepared before may be gone, or may be available only now.
-    begin(plan(run, call.progress));
+    running.begin(plan(run, call.progress));
   }
 }
 
@@ -152,7 +166,7 @@ function denial({ message }: Decision): string {
   return 'A person refused this call, or nobody approved it in time. Do not try to do it in another way.';
 }
 
-async function decide(run: AgentRun, approval: QueuedApproval): Promise<Decision> {
+async function decide(run: AgentRun, approval: QueuedApproval, running: RunningCalls): Promise<Decision> {
   const { progress } = run;
   const decided = () => progress.decisions.get(approval.request_id);
   if (decided() === undefined && progress.outstanding?.request_id !== approval.request_id) {
@@ -166,9 +180,9 @@ async function decide(run: AgentRun, approval: QueuedApproval): Promise<Decision
     }
   }
   while (decided() === undefined) {
-    const leftMs = (progress.outstanding?.expires_at ?? 0) * 1000 - run.now();
-    if (leftMs <= 0) await run.answerApproval(approval.request_id, 'deny', 'timeout');
-    else await nextChange(run, leftMs);
+    const untilMs = (progress.outstanding?.expires_at ?? 0) * 1000;
+    if (untilMs <= run.now()) await run.answerApproval(approval.request_id, 'deny', 'timeout');
+    else await waitForOutside(run, untilMs, running.next);
   }
   failpoint('approval.after-answer');
   return decided()!;

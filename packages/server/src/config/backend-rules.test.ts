@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { keptSandboxes } from './backend-rules.ts';
 import { load, problemsOf } from './testing/load.ts';
 
 const DOCKER = { TALARIA_BACKEND: 'docker', TALARIA_DOCKER_IMAGE: 'debian:stable' };
@@ -66,10 +67,20 @@ describe('a backend with containers', () => {
   it('has by default as many containers as its runs need', () => {
     const containers = (env: Record<string, string>) =>
       load({ env: { ...DOCKER, ...env } }).config.maxContainers;
-    expect(containers({})).toBe(10);
-    expect(containers({ TALARIA_SLOTS_PER_CONTAINER: '4' })).toBe(3);
-    expect(containers({ TALARIA_MIN_CONTAINERS: '12' })).toBe(12);
-    expect(containers({ TALARIA_WARM_SLOTS: '20', TALARIA_SLOTS_PER_CONTAINER: '2' })).toBe(10);
+    expect(containers({})).toBe(20);
+    expect(containers({ TALARIA_SLOTS_PER_CONTAINER: '4' })).toBe(5);
+    expect(containers({ TALARIA_MIN_CONTAINERS: '22' })).toBe(22);
+    expect(containers({ TALARIA_WARM_SLOTS: '60', TALARIA_SLOTS_PER_CONTAINER: '2' })).toBe(30);
+  });
+
+  it('lets as many waiting runs keep their sandbox as may work, without taking a slot from those', () => {
+    const kept = (env: Record<string, string>) => keptSandboxes(load({ env }).config);
+    expect(kept({})).toBe(10);
+    expect(kept({ TALARIA_MAX_CONCURRENT_RUNS: '3' })).toBe(3);
+    expect(kept({ ...DOCKER })).toBe(10);
+    expect(kept({ ...DOCKER, TALARIA_MAX_CONTAINERS: '12' })).toBe(2);
+    expect(kept({ ...DOCKER, TALARIA_MAX_CONTAINERS: '4' })).toBe(0);
+    expect(kept({ ...DOCKER, TALARIA_SLOTS: 'true', TALARIA_MAX_SLOTS: '6' })).toBe(10);
   });
 
   it('reports settings that contradict each other', () => {
@@ -90,7 +101,7 @@ describe('a backend with containers', () => {
 
   it('needs room for runs and for slots of clients, or does not start', () => {
     const slots = { ...DOCKER, TALARIA_SLOTS: 'true', TALARIA_MAX_SLOTS: '6' };
-    expect(load({ env: slots }).config.maxContainers).toBe(16);
+    expect(load({ env: slots }).config.maxContainers).toBe(26);
     expect(problemsOf({ env: { ...slots, TALARIA_MAX_CONTAINERS: '15' } })).toEqual([
       'TALARIA_MAX_CONTAINERS and TALARIA_SLOTS_PER_CONTAINER make 15 slots, too few for 10 runs and 6 slots of clients at the same time; ' +
         'allowed: TALARIA_MAX_CONTAINERS up, or TALARIA_MAX_CONCURRENT_RUNS or TALARIA_MAX_SLOTS down',

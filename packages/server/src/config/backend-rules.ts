@@ -27,11 +27,22 @@ export const BACKEND_SETTINGS = [
   'maxSlots',
 ] as const satisfies SettingName[];
 
-/** So that no run waits for a place while it could be worked on, and no client waits for a slot that it may have. */
+/**
+ * So that no run waits for a slot while it could be worked on, no client waits for a slot that it may have, and as many runs as
+ * work at the same time may wait with their slot.
+ */
 export function neededContainers(values: BackendValues): number {
   const { maxConcurrentRuns, slotsPerContainer, minContainers, warmSlots } = values;
-  const slots = Math.max(maxConcurrentRuns + clientSlots(values), warmSlots);
+  const slots = Math.max(2 * maxConcurrentRuns + clientSlots(values), warmSlots);
   return Math.max(minContainers, Math.ceil(slots / slotsPerContainer));
+}
+
+/** How many runs may keep their slot while they wait: no more than work at the same time, and never a slot that those need. */
+export function keptSandboxes(values: Values): number {
+  const { backend, maxConcurrentRuns, maxContainers, slotsPerContainer } = values;
+  if (OWN_RULES[backend] === undefined) return maxConcurrentRuns;
+  const left = maxContainers * slotsPerContainer - maxConcurrentRuns - clientSlots(values);
+  return Math.max(0, Math.min(maxConcurrentRuns, left));
 }
 
 /** How many slots clients may hold, in addition to those of runs. */

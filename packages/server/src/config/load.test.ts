@@ -111,7 +111,7 @@ it('starts from the documented defaults', () => {
     nomadSkipVerify: false,
     slotsPerContainer: 1,
     minContainers: 1,
-    maxContainers: 10,
+    maxContainers: 20,
     warmSlots: 1,
     acquireTimeoutSeconds: 60,
     sandboxIsolation: 'auto',

@@ -66,6 +66,7 @@ beforeEach(() => {
   dispatcher = new Dispatcher({
     worker: 'worker_1',
     maxConcurrent: 1,
+    maxKeptSandboxes: 1,
     leaseMs: LEASE_MS,
     dependencies: {
       journal: store.journal,

@@ -18,6 +18,7 @@ import { atMost } from '../basics/at-most.ts';
 import type { QueuePace } from '../basics/queue-pace.ts';
 import { TransientMap } from '../basics/transient-map.ts';
 import { type Claim, LeaseLostError } from '../journal/journal.ts';
+import { KeptSandboxes } from './kept-sandboxes.ts';
 import { RunWorker, type WorkerDependencies } from './run-worker.ts';
 
 const POLL_MS = 1_000;
@@ -29,6 +30,8 @@ const ABANDON_MS = 4_000;
 export interface DispatcherOptions {
   worker: string;
   maxConcurrent: number;
+  /** How many runs may keep their sandbox while they wait for somebody outside; they are not among the concurrent ones. */
+  maxKeptSandboxes: number;
   leaseMs: number;
   /** What every worker gets. */
   dependencies: WorkerDependencies;
@@ -41,6 +44,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #workers = new TransientMap<RunWorker>();
   readonly #draining = new AbortController();
+  readonly #kept: KeptSandboxes;
   #unwatch = (): void => {};
   #poll: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -52,9 +56,16 @@ export class Dispatcher {
   /** The time since which every call of the store has failed. */
   #awaySince: number | undefined;
   #claimsFrom = 0;
+  /** How many places the claim in progress may fill. */
+  #claimable = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#kept = new KeptSandboxes({
+      max: options.maxKeptSandboxes,
+      hasRoom: () => this.room > this.#claimable,
+      onPlace: () => this.#placeIsFree(),
+    });
     this.#renewedAt = options.dependencies.now();
   }
 
@@ -71,12 +82,9 @@ export class Dispatcher {
     this.#wake();
   }
 
+  /** How many runs are worked on, without those that wait. */
   get active(): number {
-    return this.#workers.size;
-  }
-
-  get waitingForApproval(): number {
-    return this.#workers.values().filter((worker) => worker.waitsForApproval).length;
+    return this.#workers.size - this.#kept.size;
   }
 
   /**
@@ -87,6 +95,7 @@ export class Dispatcher {
     this.#unwatch();
     clearInterval(this.#poll);
     this.#draining.abort();
+    this.#kept.close();
     await this.#claiming;
     await this.#allDone(limitMs);
     for (const worker of this.#workers.values()) worker.abandon(new Handover());
@@ -96,7 +105,7 @@ export class Dispatcher {
 
   /** How many more runs could be worked on now. */
   get room(): number {
-    return Math.max(0, this.#options.maxConcurrent - this.#workers.size);
+    return Math.max(0, this.#options.maxConcurrent - this.active);
   }
 
   #wake(): void {
@@ -117,6 +126,7 @@ export class Dispatcher {
         this.#again = false;
         if (!(await this.#mayClaim())) break;
         const { room } = this;
+        this.#claimable = room;
         const claims = await dependencies.journal.claim(worker, leaseMs, room);
         this.#moreWaits = claims.length >= room;
         for (const claim of claims) await this.#take(claim);
@@ -128,7 +138,15 @@ export class Dispatcher {
       this.#noteFailure(error, 'claiming runs failed; it will be retried');
     } finally {
       this.#claiming = undefined;
+      this.#claimable = 0;
+      this.#kept.admit();
     }
+  }
+
+  #placeIsFree(): void {
+    this.#options.pace.tick();
+    this.#kept.admit();
+    if (this.#moreWaits) this.#wake();
   }
 
   /** Whether an expired lease really means that nobody holds the run. */
@@ -153,12 +171,11 @@ export class Dispatcher {
       old.abandon(new LeaseLostError(claim.runId));
       await old.done;
     }
-    const worker = new RunWorker(claim, this.#options.dependencies, this.#draining.signal);
+    const worker = new RunWorker(claim, this.#options.dependencies, this.#draining.signal, this.#kept);
     this.#workers.set(claim.runId, worker);
     await worker.done;
     if (this.#workers.get(claim.runId) === worker) this.#workers.delete(claim.runId);
-    this.#options.pace.tick();
-    if (this.#moreWaits) this.#wake();
+    this.#placeIsFree();
   }
 
   async #renew(): Promise<void> {

@@ -9,6 +9,7 @@ import {
   type Run,
   type RunApprovalResponse,
   type RunCall,
+  type RunQueue,
   type RunToolOutputs,
   TalariaError,
   type ToolOutput,
@@ -17,7 +18,7 @@ import { Feeds, type Subscriber } from '../journal/feeds.ts';
 import type { Journal, QueueDepth } from '../journal/journal.ts';
 import { type OutboxCounts, toWireWebhook } from '../journal/outbox.ts';
 import type { LogRecord, RunTerms } from '../journal/records.ts';
-import { type ShownWith, type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
+import { isSuspect, type ShownWith, type StoredRun, toWireHead, toWireRun } from '../journal/run-state.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { noReport, type Report } from '../telemetry/facts.ts';
 import { ApprovalLists } from './approval-lists.ts';
@@ -126,9 +127,24 @@ export class Engine {
   }
 
   async get(owner: string, runId: string): Promise<Run> {
-    const run = toWireRun(await this.#find(owner, runId), this.#shownWith);
-    const webhook = await this.#journal.outbox.state(runId);
-    return webhook === undefined ? run : { ...run, webhook: toWireWebhook(webhook) };
+    const stored = await this.#find(owner, runId);
+    const run = toWireRun(stored, this.#shownWith);
+    const [webhook, queue] = await Promise.all([this.#journal.outbox.state(runId), this.#queueOf(stored)]);
+    if (webhook !== undefined) run.webhook = toWireWebhook(webhook);
+    if (queue !== undefined) run.queue = queue;
+    return run;
+  }
+
+  async #queueOf(run: StoredRun): Promise<RunQueue | undefined> {
+    const { status } = run.state;
+    if (status !== 'started' && status !== 'running') return undefined;
+    const found = await this.#journal.queuePosition(run);
+    if (found === undefined) return undefined;
+    const { position, isBehindSession, isServedElsewhere } = found;
+    if (isBehindSession) return { position, waiting_for: 'session' };
+    const isServed = isServedElsewhere || (this.#work.maxActive > 0 && !this.#draining);
+    if (!isServed) return { position, waiting_for: 'server' };
+    return { position, waiting_for: isSuspect(run.state, false) ? 'recovery' : 'worker' };
   }
 
   /** The run without its answer, also if it is evicted. */
@@ -258,13 +274,12 @@ export class Engine {
   }
 
   async load(): Promise<Load> {
-    const { active, maxActive, waitingForApproval } = this.#work;
+    const { active, maxActive } = this.#work;
     return {
       ...(await this.#journal.queueDepth()),
       maxQueued: this.#options.maxQueuedRuns,
       active,
       maxActive,
-      waitingForApproval,
       subscribers: this.#feeds.size + this.feed.size,
       webhooks: await this.#journal.outbox.counts(),
     };

@@ -19,12 +19,10 @@ export interface Workload {
   readonly room: number;
   readonly active: number;
   readonly maxActive: number;
-  /** A part of the active ones. */
-  readonly waitingForApproval: number;
 }
 
 /** For a process that works on no runs. */
-export const NO_WORK: Workload = { room: 0, active: 0, maxActive: 0, waitingForApproval: 0 };
+export const NO_WORK: Workload = { room: 0, active: 0, maxActive: 0 };
 
 export interface RunWorkOptions {
   /** The name under which it claims runs. */
@@ -32,6 +30,7 @@ export interface RunWorkOptions {
   dependencies: WorkerDependencies;
   blobs: BlobStore;
   maxConcurrentRuns: number;
+  maxKeptSandboxes: number;
   leaseMs: number;
   retentionMs: number;
   /** How long lists show a run after its end. */
@@ -57,12 +56,13 @@ export class RunWork implements Workload {
   readonly #blobSweep: BlobSweep;
 
   constructor(options: RunWorkOptions) {
-    const { serverId, dependencies, maxConcurrentRuns, leaseMs, pace } = options;
+    const { serverId, dependencies, maxConcurrentRuns, maxKeptSandboxes, leaseMs, pace } = options;
     const { journal, log, report } = dependencies;
     this.maxActive = maxConcurrentRuns;
     this.#dispatcher = new Dispatcher({
       worker: serverId,
       maxConcurrent: maxConcurrentRuns,
+      maxKeptSandboxes,
       leaseMs,
       dependencies,
       pace,
@@ -82,10 +82,6 @@ export class RunWork implements Workload {
 
   get active(): number {
     return this.#dispatcher.active;
-  }
-
-  get waitingForApproval(): number {
-    return this.#dispatcher.waitingForApproval;
   }
 
   /** Starts to claim unfinished and new runs. */

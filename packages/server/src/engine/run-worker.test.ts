@@ -15,6 +15,7 @@ import type { RunRequest } from '../journal/records.ts';
 import { SqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import { Secrets } from '../secrets/secrets.ts';
 import { noReport } from '../telemetry/facts.ts';
+import { KeptSandboxes } from './kept-sandboxes.ts';
 import type { RunWorkspaceFiles } from './run-files.ts';
 import { RunWorker } from './run-worker.ts';
 
@@ -326,6 +327,7 @@ async function work(
       now: Date.now,
     },
     draining,
+    new KeptSandboxes({ max: 0, hasRoom: () => true, onPlace: () => {} }),
   );
   await worker.done;
 }

@@ -6,7 +6,7 @@
  *                                          ├─ stop ───────────▶ run.cancelled
  *                                          ├─ limit ──────────▶ run.failed
  *                                          ├─ Handover ───────▶ released, unfinished
- *                                          ├─ Parked ─────────▶ released until its client has answered
+ *                                          ├─ Parked ─────────▶ released until somebody outside has answered
  *                                          └─ lease lost, store down ──▶ left to the next owner
  *
  * The end waits for the agent only for a grace period: a model or tool that ignores its abort signal delays nothing,
@@ -35,6 +35,7 @@ import {
   type Journal,
   LeaseLostError,
   UnseenPostError,
+  type Wait,
 } from '../journal/journal.ts';
 import type { Message } from '../journal/messages.ts';
 import { cancelled } from '../journal/posts.ts';
@@ -43,6 +44,7 @@ import { isStoreError } from '../journal/store-error.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Report } from '../telemetry/facts.ts';
 import { observed } from '../telemetry/run-facts.ts';
+import type { KeptSandboxes } from './kept-sandboxes.ts';
 import { OwnedLog } from './owned-log.ts';
 import { FilesOfRun, type RunWorkspaceFiles } from './run-files.ts';
 import { findContext, lacksContext } from './session-context.ts';
@@ -111,14 +113,16 @@ export class RunWorker {
   readonly done: Promise<void>;
   readonly #deps: WorkerDependencies;
   readonly #draining: AbortSignal;
+  readonly #kept: KeptSandboxes;
   readonly #abort = new AbortController();
   readonly #log: OwnedLog;
   readonly #files: FilesOfRun;
 
-  constructor(claim: Claim, deps: WorkerDependencies, draining: AbortSignal) {
+  constructor(claim: Claim, deps: WorkerDependencies, draining: AbortSignal, kept: KeptSandboxes) {
     this.claim = claim;
     this.#deps = deps;
     this.#draining = draining;
+    this.#kept = kept;
     const { journal, report, sharesSessionFiles } = deps;
     const onStop = () => this.#abort.abort(new StopRequested());
     this.#log = new OwnedLog(claim, { journal, report, onStop });
@@ -133,10 +137,6 @@ export class RunWorker {
       draining,
     });
     this.done = this.#work();
-  }
-
-  get waitsForApproval(): boolean {
-    return this.#progress.outstanding !== undefined;
   }
 
   get #progress(): Progress {
@@ -173,20 +173,43 @@ export class RunWorker {
     }
   }
 
-  /** How long the run needs no worker: until its own deadline or that of its calls, whichever is sooner. */
-  #parkMs(reason: Handover): number | undefined {
-    if (!(reason instanceof Parked)) return undefined;
+  /** The run needs no worker until its own deadline or that of its question, whichever is sooner. */
+  #toWait({ untilMs, seenPostedPos }: Pick<Parked, 'untilMs' | 'seenPostedPos'>): Wait {
     const { limits, now } = this.#deps;
     const startedAt = this.claim.run.state.started_at;
     const endsAt = limits.maxRunMs === 0 || startedAt === null ? Infinity : startedAt + limits.maxRunMs;
-    return Math.max(0, Math.min(reason.untilMs, endsAt) - now());
+    return { ms: Math.max(0, Math.min(untilMs, endsAt) - now()), seenPostedPos };
+  }
+
+  /** The files are saved first: if this server dies meanwhile, another one continues with them. */
+  async #waitWithSandbox(
+    workspace: RunWorkspaceFiles,
+    untilMs: number,
+    wait: (given: Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const { journal } = this.#deps;
+    const { lastPostedPos: seenPostedPos } = this.#progress;
+    const kept = this.#kept.begin();
+    if (kept === undefined) throw new Parked(untilMs, seenPostedPos);
+    // Listens before anything else is awaited: the answer may come at once.
+    const over = wait(kept.given);
+    try {
+      const parked = this.#files
+        .keep(workspace, 'worked', this.#abort.signal)
+        .then(() => journal.park(this.claim, this.#toWait({ untilMs, seenPostedPos })));
+      await Promise.all([over, parked]);
+      if (kept.isGiven) throw new Parked(untilMs, seenPostedPos);
+    } finally {
+      await kept.end(this.#abort.signal);
+    }
+    this.#abort.signal.throwIfAborted();
   }
 
   async #handOver(reason: Handover): Promise<void> {
     const { journal, log } = this.#deps;
     const { runId } = this.claim;
     try {
-      await journal.release(this.claim, this.#parkMs(reason));
+      await journal.release(this.claim, reason instanceof Parked ? this.#toWait(reason) : undefined);
       if (!(reason instanceof Parked)) log.info({ runId }, 'run handed over');
     } catch (error) {
       log.warn({ runId, err: error }, 'the run could not be handed over; it is claimed when the lease ends');
@@ -232,24 +255,25 @@ export class RunWorker {
     const { journal } = this.#deps;
     const { runId } = this.claim;
     if (this.#progress.claims > 1) {
-      const { continues, settledPos, messages } = this.#progress;
+      const { continues, settledPos, messages, claimedBeforePos } = this.#progress;
       const discardFrom = continues ? undefined : await journal.firstShownAfter(runId, settledPos);
       const recovered = await this.#files.recover(workspace, messages);
       const all = this.#clientToolsOver(tools)();
       const news = this.#newsOf(workspace, recovered);
-      const lost = all.lostInRestart(this.#progress.callsBefore());
+      // An owner that parked the run had told the model what was lost before.
+      const lost = all.lostWithSandbox(
+        continues ? this.#progress.callsSince(claimedBeforePos) : this.#progress.callsBefore(),
+      );
       if (news.notice !== undefined) lost.push(news.notice);
       const payload = {
         ...(discardFrom === undefined ? {} : { discard_from_seq: discardFrom }),
         ...news.payload,
       };
-      // A run that was parked properly continues without a notice, unless it has lost its files.
-      if (!continues || news.notice !== undefined || Object.keys(payload).length > 0) {
-        await this.#log.append([
-          { event: 'run.resumed', public: payload },
-          ...lost.map((text): NewRecord => ({ event: 'run.noticed', private: { text } })),
-        ]);
-      }
+      const told: NewRecord[] = lost.map((text) => ({ event: 'run.noticed', private: { text } }));
+      // Clients need not know of a run that was parked properly, unless it has lost its files.
+      if (!continues || news.notice !== undefined || Object.keys(payload).length > 0)
+        told.unshift({ event: 'run.resumed', public: payload });
+      if (told.length > 0) await this.#log.append(told);
     }
     await this.#takeContext();
   }
@@ -392,6 +416,7 @@ export class RunWorker {
       stepEnded: (step) => report({ fact: 'model.step', run: observed(run), model: model.name, ...step }),
       checkValue: (schema, value) => valueProblem(run.owner, schema, value),
       nextPost: () => this.#log.nextPost(),
+      waitWithSandbox: (untilMs, wait) => this.#waitWithSandbox(workspace, untilMs, wait),
       secrets,
       now,
     };

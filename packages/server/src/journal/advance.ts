@@ -4,6 +4,7 @@
  */
 import { isTerminalStatus } from '@talaria/protocol';
 import { type Decision, decisionsOf } from './approvals.ts';
+import type { Wait } from './journal.ts';
 import type { LogRecord, NewRecord } from './records.ts';
 import { foldRecord, isSuspect, type RunState } from './run-state.ts';
 
@@ -20,12 +21,9 @@ export interface Advanced extends RunHead {
   /** The questions that the records answer. */
   decisions: Decision[];
   finished: boolean;
-  /**
-   * Whether a run has become claimable: the next of its session, the next suspect, or this run itself, because its
-   * client has sent what it waited for.
-   */
+  /** Whether another run has become claimable: the next of its session, or the next suspect. */
   unblocks: boolean;
-  /** Whether it has no reason to be parked any more. */
+  /** Whether the run, if it is parked, waits no longer: its status says what it waits for. */
   unparks: boolean;
 }
 
@@ -46,6 +44,11 @@ export function placed(records: readonly NewRecord[], { pos, seq, at }: Place): 
   });
 }
 
+/** Until when a run that begins to wait is parked; null if its owner has not seen everything that was posted. */
+export function parkedUntil(state: RunState, { ms, seenPostedPos }: Wait, now: number): number | null {
+  return state.last_posted_pos > seenPostedPos ? null : now + ms;
+}
+
 export function advance(runId: string, head: RunHead, records: readonly NewRecord[], now: number): Advanced {
   // The times of one run never go backwards, whatever the clock does.
   const at = Math.max(now, head.updatedAt);
@@ -60,7 +63,6 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
     state = foldRecord(state, record);
   }
   const finished = isTerminalStatus(state.status);
-  const unparks = head.state.pending_calls.length > 0 && state.pending_calls.length === 0;
   const isCleared = isSuspect(head.state, true) && !isSuspect(state, true);
   return {
     records: stored,
@@ -70,7 +72,7 @@ export function advance(runId: string, head: RunHead, records: readonly NewRecor
     nextSeq: head.nextSeq + stored.filter(({ seq }) => seq !== null).length,
     state,
     finished,
-    unblocks: stored.length > 0 && (finished || isCleared || unparks),
-    unparks: finished || unparks,
+    unblocks: stored.length > 0 && (finished || isCleared),
+    unparks: state.status !== head.state.status,
   };
 }

@@ -28,6 +28,7 @@ import { outboxContract } from './contract/outbox.contract.ts';
 import { parkedContract } from './contract/parked.contract.ts';
 import { peersContract } from './contract/peers.contract.ts';
 import { postContract } from './contract/post.contract.ts';
+import { queuePositionContract } from './contract/queue-position.contract.ts';
 import { readContract } from './contract/read.contract.ts';
 import { responsesContract } from './contract/responses.contract.ts';
 import { sessionDetailsContract } from './contract/session-details.contract.ts';
@@ -94,6 +95,7 @@ export function describeJournalContract(
     describe('claim', () => claimContract(subject));
     describe('leases', () => leaseContract(subject));
     describe('parked runs', () => parkedContract(subject));
+    describe('queuePosition', () => queuePositionContract(subject));
     describe('decisions', () => decisionsContract(subject));
     describe('grants', () => grantsContract(subject));
     describe('sessions', () => sessionsContract(subject));

@@ -98,6 +98,13 @@ export interface Lease {
   epoch: number;
 }
 
+/** A run has nothing to do until somebody outside answers it, or until this time is over. */
+export interface Wait {
+  ms: number;
+  /** The last posted position that the owner has handled; after a later one the run does not wait. */
+  seenPostedPos: number;
+}
+
 export interface Claim extends Lease {
   run: StoredRun;
 }
@@ -162,7 +169,24 @@ export interface QueueDepth {
   queued: number;
   /** Unfinished runs under a lease. */
   leased: number;
+  /** Unfinished runs that are parked: they wait for somebody outside. */
+  waiting: number;
+  /** Those among them that wait for an approval. */
+  waitingForApproval: number;
 }
+
+/** Where a run is that waits for a worker. */
+export interface QueuePosition {
+  /** Among the waiting runs of its owner, from 1, in the order in which they are claimed; counted up to `POSITION_MAX`. */
+  position: number;
+  /** Whether an earlier run of its session is unfinished. */
+  isBehindSession: boolean;
+  /** Whether another server may claim it; false in a store that serves one process. */
+  isServedElsewhere: boolean;
+}
+
+/** To count on would cost a read per waiting run and tell nobody more. */
+export const POSITION_MAX = 1_000;
 
 export interface StoreHealth {
   /** Whether a write of normal size has just become durable. */
@@ -231,16 +255,23 @@ export interface Journal {
   renew(worker: string, leases: readonly Lease[], leaseMs: number): Promise<Lease[]>;
   /**
    * Releases an unfinished run (`run.released`), to be claimed again at once. Does nothing when the lease is lost.
-   * `parkMs` parks a run that has pending calls of client tools: it is claimed when all of them have outputs or after
-   * that time, whichever comes first. Meanwhile it counts neither as queued nor as leased.
+   * With a `wait` it is parked: nobody claims it until a post changes its status or the time is over, whichever comes
+   * first. Meanwhile it counts neither as queued nor as leased.
    */
-  release(lease: Lease, parkMs?: number): Promise<void>;
+  release(lease: Lease, wait?: Wait): Promise<void>;
+  /**
+   * Parks the run and keeps the lease: once it does not wait any more, it is its owner's to continue, and it is claimed
+   * only if the lease has ended. Does nothing when the lease is lost.
+   */
+  park(lease: Lease, wait: Wait): Promise<void>;
 
   /**
    * Deletes these runs with all their data except idempotency keys and, while they are kept, their heads; skips unfinished
    * and kept ones. Returns the blobs that nobody needs any more.
    */
   evict(runIds: readonly string[], options: EvictOptions): Promise<string[]>;
+  /** Undefined for a run that somebody holds, that is parked or that has ended. */
+  queuePosition(run: StoredRun): Promise<QueuePosition | undefined>;
   /** The last known value while the store is unavailable. */
   queueDepth(): Promise<QueueDepth>;
   /** Tries a write. Never rejects, but takes as long as the store does. */

@@ -117,7 +117,7 @@ export interface PrivatePayloads {
   /** The owner released the unfinished run in an orderly way. */
   'run.released': {
     epoch: number;
-    /** The run waits for its client: the next claim continues it and has nothing to recover. */
+    /** The run waits for somebody outside: the next claim continues it and has nothing to recover. */
     parked?: true;
   };
   /**

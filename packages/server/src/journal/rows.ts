@@ -8,6 +8,8 @@ export interface RunRow {
   run_id: string;
   owner: string;
   session_id: string;
+  /** That of the state. */
+  status: string;
   created_at: number;
   updated_at: number;
   finished_at: number | null;
@@ -16,7 +18,7 @@ export interface RunRow {
   epoch: number;
   lease_owner: string | null;
   lease_until: number | null;
-  /** Until then the run waits for its client, and no worker claims it. */
+  /** Until then the run waits for somebody outside, and nobody claims it. */
   parked_until: number | null;
   job_id: string | null;
   retention_ms: number | null;

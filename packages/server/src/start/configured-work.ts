@@ -7,6 +7,7 @@ import { SYSTEM_PROMPT } from '../agent/system-prompt.ts';
 import type { Log } from '../basics/log.ts';
 import type { QueuePace } from '../basics/queue-pace.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
+import { keptSandboxes } from '../config/backend-rules.ts';
 import type { Config } from '../config/index.ts';
 import { RunWork } from '../engine/run-work.ts';
 import type { WorkerDependencies } from '../engine/run-worker.ts';
@@ -38,6 +39,7 @@ export function configuredWork(config: Config, parts: WorkParts): RunWork {
     blobs,
     dependencies: workerDependencies(config, parts),
     maxConcurrentRuns: config.maxConcurrentRuns,
+    maxKeptSandboxes: keptSandboxes(config),
     leaseMs: config.leaseSeconds * SECOND_MS,
     retentionMs: config.runRetentionSeconds * SECOND_MS,
     headRetentionMs: config.runHeadRetentionSeconds * SECOND_MS,

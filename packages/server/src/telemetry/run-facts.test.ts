@@ -101,6 +101,16 @@ test('a gated call runs from its approval on; a denied one never ran', () => {
   ]);
 });
 
+test('an answer that came while nobody had the run is reported by the next owner, and by no later one', () => {
+  const released: NewRecord = { event: 'run.released', private: { epoch: 1, parked: true } };
+  const claimed = (epoch: number): NewRecord => ({ event: 'run.claimed', private: { epoch } });
+  const parked = [claimed(1), started('a', true), queued('q', 'a'), asked('q', 'a'), released];
+  const once = { fact: 'approval.wait', run, outcome: 'once', startedAt: 3300, endedAt: 3500 };
+  expect(factsOf([], [...parked, answered('q', 'once'), claimed(2)])).toEqual([once]);
+  expect(factsOf([], [...parked, answered('q', 'once'), claimed(2), claimed(3)])).toEqual([]);
+  expect(factsOf([], [claimed(1), started('a', true), answered('q', 'once'), claimed(2)])).toEqual([]);
+});
+
 test('nobody knows how long a call ran that a crash interrupted', () => {
   expect(factsOf([done('a', true, true)], [started('a')])).toEqual([call('interrupted', null)]);
 });

@@ -54,9 +54,19 @@ export class RunFacts {
     this.#report = report;
   }
 
-  /** Applies earlier records without reporting them. */
+  /**
+   * Applies earlier records. Their owners have reported them, apart from the posts that came while nobody had the run: the
+   * next owner reports those.
+   */
   replay(records: readonly LogRecord[]): void {
-    for (const record of records) this.#take(record, () => {});
+    const released = records.findLastIndex(({ event }) => event === 'run.released');
+    const claimed = records.findLastIndex(({ event }) => event === 'run.claimed');
+    const unreported = records.slice(released + 1, claimed);
+    const isNext = released >= 0 && unreported.every(({ event }) => event !== 'run.claimed');
+    for (const [index, record] of records.entries()) {
+      const isUnreported = isNext && index > released && index < claimed;
+      this.#take(record, isUnreported ? this.#report : () => {});
+    }
   }
 
   /** Applies records that have just become durable, and reports what they complete. */

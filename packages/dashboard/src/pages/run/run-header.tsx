@@ -1,5 +1,5 @@
 /** What the run is and how far it is. The connection of this page stands apart: it says nothing about the run. */
-import { type ForkedFrom, isTerminalStatus, type Run } from '@talaria/client';
+import { describeQueue, type ForkedFrom, isTerminalStatus, type Run } from '@talaria/client';
 import { href } from '../../navigation/router.ts';
 import { now } from '../../ui/clock.ts';
 import { count, duration, moment, money } from '../../ui/format.ts';
@@ -39,6 +39,7 @@ export function RunHeader({ run }: { run: Run }) {
       </h1>
       <p class="run-facts">
         <Status status={status} />
+        <Queue run={run} status={status} />
         <span>{duration(timeOf(run, status))}</span>
         <Steps run={run} seen={model.steps} />
         <Tokens run={run} />
@@ -54,6 +55,12 @@ export function RunHeader({ run }: { run: Run }) {
       <RunActions run={run} status={status} />
     </header>
   );
+}
+
+/** The head is asked for again while it has a place in the queue, so the reason is never older than a few seconds. */
+function Queue({ run: { queue }, status }: { run: Run; status: Run['status'] }) {
+  const mayWait = status === 'started' || status === 'running';
+  return queue === undefined || !mayWait ? null : <span>{describeQueue(queue)}</span>;
 }
 
 function titleOf({ input, run_id }: Run): string {

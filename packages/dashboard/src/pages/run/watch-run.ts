@@ -10,6 +10,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import { isTerminalStatus, type Run, type RunEvent, type Talaria } from '@talaria/client';
 import { findRun } from '../../api/find-run.ts';
 import { followRun, type RunLink } from '../../api/live/follow-run.ts';
+import { untilVisible } from '../../api/live/waiting.ts';
 import { noteFailure } from '../../api/session.ts';
 import { Transcript } from './transcript/transcript.ts';
 
@@ -61,9 +62,12 @@ export function watchRun(client: Talaria, runId: string): WatchedRun {
   const readHead = async () => {
     const head = await findRun(client, runId, { signal: left.signal });
     run.value = head;
+    // No event tells when its place in the queue changes.
+    if (head.queue !== undefined) untilVisible(left.signal).then(refresh);
     return head;
   };
   const refresh = () => {
+    if (left.signal.aborted) return;
     headTimer ??= setTimeout(() => {
       headTimer = undefined;
       readHead().catch(() => {});

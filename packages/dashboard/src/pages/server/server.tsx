@@ -19,7 +19,14 @@ const COUNTED = 2_000;
 
 /** Fields that only a Talaria server adds to the answer. */
 interface Extras {
-  queue?: { queued: number; leased: number; max_queued: number; max_concurrent: number };
+  queue?: {
+    queued: number;
+    leased: number;
+    /** Servers of an earlier version send none. */
+    waiting?: number;
+    max_queued: number;
+    max_concurrent: number;
+  };
   mcp_servers?: readonly { name: string; status: string; reason?: string; tools: readonly string[] }[];
   uptime_seconds?: number;
   memory?: { rss_bytes: number };
@@ -60,12 +67,17 @@ function Health({ health }: { health: HealthDetailed & Extras }) {
         </Fact>
         {queue !== undefined && (
           <>
-            <Fact name="Waiting runs" value={queue.queued}>
+            <Fact name="Queued runs" value={queue.queued}>
               of at most {queue.max_queued}
             </Fact>
             <Fact name="Runs at work" value={queue.leased}>
               on all servers; at most {queue.max_concurrent} on this one
             </Fact>
+            {queue.waiting !== undefined && (
+              <Fact name="Waiting runs" value={queue.waiting}>
+                for an answer, without a worker
+              </Fact>
+            )}
           </>
         )}
         {webhooks !== undefined && (

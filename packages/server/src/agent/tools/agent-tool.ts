@@ -9,19 +9,19 @@ import type { PastCall, PreparedCall, Tool } from './tool.ts';
 export interface AgentToolOptions<Arguments> {
   /** Gets arguments that the definition has checked, so nobody is asked about a call that cannot work. */
   prepare(args: Arguments, callsBefore: () => PastCall[]): PreparedCall;
-  lostInRestart?: Tool['lostInRestart'];
+  lostWithSandbox?: Tool['lostWithSandbox'];
   /** The longest timeout that the model may ask for; needless for a tool without timeouts. */
   maxTimeoutS?: number;
 }
 
 export function agentTool<Arguments>(
   definition: ToolDefinition<string, Arguments>,
-  { prepare, lostInRestart, maxTimeoutS = 0 }: AgentToolOptions<Arguments>,
+  { prepare, lostWithSandbox, maxTimeoutS = 0 }: AgentToolOptions<Arguments>,
 ): Tool {
   return {
     definition: told(definition, maxTimeoutS),
     prepare: (args, callsBefore) => prepare(definition.check(args), callsBefore),
-    ...(lostInRestart && { lostInRestart }),
+    ...(lostWithSandbox && { lostWithSandbox }),
   };
 }
 

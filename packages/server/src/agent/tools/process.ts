@@ -12,7 +12,7 @@ import type { PastCall, Tool } from './tool.ts';
 export function createProcess(call: SandboxCall, maxTimeoutS: number): Tool {
   return agentTool(process, {
     maxTimeoutS,
-    lostInRestart,
+    lostWithSandbox,
     prepare(args, callsBefore) {
       const { action, id = '', timeout = maxTimeoutS } = args;
       const input = action === 'write' ? inputOf(args) : '';
@@ -26,8 +26,8 @@ export function createProcess(call: SandboxCall, maxTimeoutS: number): Tool {
   });
 }
 
-function lostInRestart(calls: readonly PastCall[]): string | undefined {
+function lostWithSandbox(calls: readonly PastCall[]): string | undefined {
   const lost = runningProcesses(calls);
   if (lost.length === 0) return undefined;
-  return `[The server was restarted. These background processes have ended: ${lost.join(', ')}. Start again those that you still need. Files, and the state of stateful commands, are kept.]`;
+  return `[The run continues in a new sandbox. These background processes have ended: ${lost.join(', ')}. Start again those that you still need. Files, and the state of stateful commands, are kept.]`;
 }

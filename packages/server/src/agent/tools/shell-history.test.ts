@@ -179,7 +179,7 @@ describe('a write', () => {
 });
 
 test('after a restart the model hears of the processes that it ended, and of no others', () => {
-  const lost = (...calls: Call[]) => tools.process?.lostInRestart?.(calls.map(toPastCall));
+  const lost = (...calls: Call[]) => tools.process?.lostWithSandbox?.(calls.map(toPastCall));
   expect(lost(stateful('cd /'))).toBeUndefined();
   expect(lost(start('npm run dev'))).toContain(`${ID} (npm run dev)`);
   const polled = { tool: 'process', args: { action: 'poll', id: ID } };
@@ -201,7 +201,7 @@ describe('in a fork, the calls of the other run', () => {
     expect(judge([start('cat'), write('hello\n')])).toMatchObject({ kind: 'allow' });
     expect(judge([inherited(start('cat')), write('hello\n')])).toMatchObject({ kind: 'ask' });
     const calls = [inherited(start('npm run dev'))].map(toPastCall);
-    expect(tools.process?.lostInRestart?.(calls)).toBeUndefined();
+    expect(tools.process?.lostWithSandbox?.(calls)).toBeUndefined();
   });
 
   test('cause a notice to the model if they used the sandbox; each fork gets its own', () => {

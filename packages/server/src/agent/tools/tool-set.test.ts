@@ -45,7 +45,7 @@ test('a server tool does not see the calls of a client tool of the same name', (
       told.push(callsBefore().map((call) => call.tool));
       return tool('process').prepare(args, callsBefore);
     },
-    lostInRestart(calls) {
+    lostWithSandbox(calls) {
       told.push(calls.map((call) => call.tool));
       return undefined;
     },
@@ -61,7 +61,7 @@ test('a server tool does not see the calls of a client tool of the same name', (
   const ofServer = new ToolSet([tool('terminal'), listening]);
   for (const tools of [ofServer.with([ofClient]), ofServer]) {
     tools.prepare('process', '{}', () => calls);
-    tools.lostInRestart(calls);
+    tools.lostWithSandbox(calls);
   }
   expect(told, 'also after the client gave its tool up').toEqual(Array(4).fill(['other']));
 });

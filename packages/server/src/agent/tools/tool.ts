@@ -58,8 +58,8 @@ export interface Tool {
    * run that come before this one in the conversation.
    */
   prepare(args: Record<string, unknown>, callsBefore: () => PastCall[]): PreparedCall;
-  /** Tells the model what these calls left behind that a restart of the server destroys; undefined if there is nothing. */
-  lostInRestart?(calls: readonly PastCall[]): string | undefined;
+  /** Tells the model what these calls left behind that ends with their sandbox; undefined if there is nothing. */
+  lostWithSandbox?(calls: readonly PastCall[]): string | undefined;
 }
 
 /** Tools that come and go during a run. Their names never clash with those of the others. */
@@ -123,10 +123,10 @@ export class ToolSet {
     return tool.prepare(parseArguments(argumentsJson), () => this.#ofServer(callsBefore()));
   }
 
-  /** The texts that the model needs when the run continues after a restart. */
-  lostInRestart(calls: readonly PastCall[]): string[] {
+  /** The texts that the model needs when the run continues without the sandbox in which it made these calls. */
+  lostWithSandbox(calls: readonly PastCall[]): string[] {
     const ofServer = this.#ofServer(calls);
-    const losses = this.#present().map((tool) => tool.lostInRestart?.(ofServer));
+    const losses = this.#present().map((tool) => tool.lostWithSandbox?.(ofServer));
     return losses.filter((loss) => loss !== undefined);
   }
 

@@ -1,5 +1,7 @@
 /** What happens at the moment, as rows of the footer: tools that work or wait, or that nothing has come for a while. */
+import { describeQueue, type RunQueue } from '@talaria/client';
 import type { Style } from '../style.ts';
+import { safeLine } from '../text/safe-text.ts';
 import { elapsed } from '../text/time.ts';
 import { fit } from '../text/width.ts';
 import { type EventOf, toolLine } from './event-lines.ts';
@@ -22,6 +24,8 @@ const SILENT_MS = 400;
 export class Activity {
   connected = true;
   stopping = false;
+  /** What the run waits for before it is worked on. */
+  queue: RunQueue | undefined;
   readonly #style: Style;
   readonly #tools = new Map<string, ActiveTool>();
   #lastEventMs = Date.now();
@@ -32,6 +36,7 @@ export class Activity {
 
   eventCame(): void {
     this.#lastEventMs = Date.now();
+    this.queue = undefined;
   }
 
   start(event: EventOf<'tool.started'>): void {
@@ -94,7 +99,11 @@ export class Activity {
     if (!this.connected) return 'connection lost; trying again';
     if (this.stopping) return 'stopping';
     const silentMs = Date.now() - this.#lastEventMs;
-    return busy || silentMs < SILENT_MS ? undefined : `working ${elapsed(silentMs / 1000)}`;
+    if (busy || silentMs < SILENT_MS) return undefined;
+    const since = elapsed(silentMs / 1000);
+    return this.queue === undefined
+      ? `working ${since}`
+      : `queued ${since}, ${safeLine(describeQueue(this.queue))}`;
   }
 }
 

@@ -16,6 +16,7 @@ import { nextCommand } from '../text/next-command.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { handleInterrupts } from './interrupts.ts';
 import { Questions } from './questions.ts';
+import { QueueNews } from './queue-news.ts';
 import type { RunView } from './run-view.ts';
 
 export interface FollowOptions {
@@ -60,6 +61,7 @@ export async function followRun(options: FollowOptions): Promise<number> {
   const { signal } = left;
   const questions = new Questions(options, signal);
   const creation = tellCreation(options, signal);
+  using queue = new QueueNews(options, signal);
   try {
     const { after } = options;
     for await (const event of client.runs.streamEvents(runId, {
@@ -69,6 +71,7 @@ export async function followRun(options: FollowOptions): Promise<number> {
       onConnection: (change) => view.connection(change),
     })) {
       if (isTerminalEvent(event.event)) await creation;
+      queue.see(event);
       view.show(event);
       questions.see(event);
       if (isTerminalEvent(event.event)) return outcomeOf(event.event);

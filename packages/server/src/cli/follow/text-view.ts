@@ -8,7 +8,13 @@
  * After a restart of the server the model repeats the text of the interrupted step. What was already shown on a
  * terminal stays in its scrollback, so a line says which text is void.
  */
-import type { ConnectionChange, Run, RunEvent } from '@talaria/client';
+import {
+  type ConnectionChange,
+  describeQueue,
+  type Run,
+  type RunEvent,
+  type RunQueue,
+} from '@talaria/client';
 import { questionLines } from '../runs/approval-question.ts';
 import type { ApprovalPrompt } from '../screen/approval-prompt.ts';
 import type { Screen } from '../screen/screen.ts';
@@ -68,6 +74,16 @@ export class TextView implements RunView {
 
   created(at: number): void {
     this.#createdAt = at;
+  }
+
+  queued(queue: RunQueue): void {
+    const { screen, style, quiet } = this.#options;
+    const isNews = this.#activity.queue === undefined;
+    this.#activity.queue = queue;
+    screen.refresh();
+    // On a terminal the footer says so, and how it changes.
+    if (isNews && !screen.live && !quiet)
+      screen.line(style.faint(`Queued, ${safeLine(describeQueue(queue))}`));
   }
 
   show(event: RunEvent): void {

@@ -1,5 +1,12 @@
 /** `talaria show`: one run, with its question, the calls it waits for, and its answer. */
-import { type ForkedFrom, isTerminalStatus, NotFoundError, type Run, type Talaria } from '@talaria/client';
+import {
+  describeQueue,
+  type ForkedFrom,
+  isTerminalStatus,
+  NotFoundError,
+  type Run,
+  type Talaria,
+} from '@talaria/client';
 import { connect } from '../client/connect.ts';
 import { findRun } from '../client/find-run.ts';
 import type { Arguments } from '../commands.ts';
@@ -38,6 +45,7 @@ function asText(run: Run, { stdout: { style, columns } }: Terminal, server: stri
     [
       ['run', safeLine(run.run_id)],
       ['status', paintStatus(run.status, style)(safeLine(run.status))],
+      run.queue === undefined ? undefined : ['queue', safeLine(describeQueue(run.queue))],
       ...times(run),
       run.session_id === run.run_id ? undefined : ['session', safeLine(run.session_id)],
       run.forked_from === undefined ? undefined : ['fork of', originOf(run.forked_from)],

@@ -25,7 +25,8 @@ export const containersSettings = {
     key: 'max_containers',
     kind: integer({ min: 1, max: 10_000 }),
     default: undefined,
-    defaultText: 'as many as the runs that work at the same time need',
+    defaultText:
+      'as many as the runs that work at the same time need, and as many again for runs that wait with background processes',
     group: 'Sandbox and approvals',
     about: 'most containers at the same time',
   }),

@@ -54,8 +54,8 @@ export function installHealthRoutes(app: FastifyInstance, options: HealthOptions
   });
 }
 
-function describeQueue({ queued, leased, maxQueued, maxActive }: Load) {
-  return { queued, leased, max_queued: maxQueued, max_concurrent: maxActive };
+function describeQueue({ queued, leased, waiting, maxQueued, maxActive }: Load) {
+  return { queued, leased, waiting, max_queued: maxQueued, max_concurrent: maxActive };
 }
 
 function describeMemory() {

@@ -27,7 +27,7 @@ export function leaseContract(subject: Subject): void {
     const claim = await claimedRun(journal);
     await journal.append(claim, [reasoning()]);
     await journal.release(claim);
-    expect(await journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
+    expect(await journal.queueDepth()).toMatchObject({ queued: 1, leased: 0, waiting: 0 });
 
     await refuses(claim);
     const again = await claimAgain();
@@ -46,11 +46,11 @@ export function leaseContract(subject: Subject): void {
     const claim = await claimedRun(journal);
     await journal.release(claim);
     await journal.release(claim);
-    expect(await journal.queueDepth()).toEqual({ queued: 1, leased: 0 });
+    expect(await journal.queueDepth()).toMatchObject({ queued: 1, leased: 0, waiting: 0 });
     const again = await claimAgain();
     await journal.release(claim);
     await journal.release({ runId: 'run_unknown', epoch: 1 });
-    expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 1 });
+    expect(await journal.queueDepth()).toMatchObject({ queued: 0, leased: 1, waiting: 0 });
     expect(await claimAgain('third')).toBeUndefined();
     await journal.append(again!, [completed()]);
   });
@@ -89,10 +89,10 @@ export function leaseContract(subject: Subject): void {
       expect(again).toMatchObject({ runId: claim.runId, epoch: claim.epoch + 1 });
       await refuses(claim);
       expect(await journal.renew('worker', [claim], LEASE_MS)).toMatchObject([{ runId: claim.runId }]);
-      expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 1 });
+      expect(await journal.queueDepth()).toMatchObject({ queued: 0, leased: 1, waiting: 0 });
       expect(names(await journal.readLog(claim.runId, 0))).toEqual(['run.claimed', 'run.claimed']);
       await journal.append(again!, [completed()]);
-      expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 0 });
+      expect(await journal.queueDepth()).toMatchObject({ queued: 0, leased: 0, waiting: 0 });
     },
   );
 
@@ -136,6 +136,6 @@ export function leaseContract(subject: Subject): void {
     await journal.claim('other', LEASE_MS, 0);
     expect((await journal.getRun(claim.runId))?.state.status).toBe('cancelled');
     await refuses(claim);
-    expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 0 });
+    expect(await journal.queueDepth()).toMatchObject({ queued: 0, leased: 0, waiting: 0 });
   });
 }

@@ -26,7 +26,7 @@ export function terminalContract(subject: Subject): void {
       const claim = await claimedRun(journal);
       await journal.append(claim, [reasoning(), end]);
       expect((await journal.getRun(claim.runId))?.state.status).toBe(end.event.slice('run.'.length));
-      expect(await journal.queueDepth()).toEqual({ queued: 0, leased: 0 });
+      expect(await journal.queueDepth()).toMatchObject({ queued: 0, leased: 0, waiting: 0 });
       expect(await journal.claim('w', LEASE_MS, 10)).toEqual([]);
     },
   );

@@ -80,13 +80,13 @@ export async function claimRuns(
 export async function voidLeases(tx: Transaction, worker: string): Promise<void> {
   await tx.rows(
     `UPDATE runs SET lease_owner = NULL, lease_until = NULL
-      WHERE n IN (SELECT n FROM runs WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
-                     AND lease_owner = $1 ORDER BY n FOR UPDATE)`,
+      WHERE n IN (SELECT n FROM runs WHERE finished_at IS NULL AND epoch > 0 AND lease_owner = $1
+                   ORDER BY n FOR UPDATE)`,
     [worker],
   );
 }
 
-/** Runs whose client has not answered in time. */
+/** Runs that were not answered in time. */
 async function unparkDue(tx: Transaction): Promise<void> {
   await tx.rows(
     `UPDATE runs SET parked_until = NULL
@@ -112,20 +112,34 @@ async function cancelStopped(tx: Transaction): Promise<Appended[]> {
   return ended;
 }
 
-/** Runs that lost their worker. Each was the first of its session when it was claimed, and still is. */
+/**
+ * Runs that were worked on before. Each was the first of its session when it was claimed, and still is. Thousands may wait
+ * that were answered together, so no more of them are locked at a time than may be taken.
+ */
 async function lockBegun(tx: Transaction, limit: number): Promise<RunRow[]> {
-  if (limit <= 0) return [];
-  const rows = await tx.rows<RunRow>(
-    `SELECT * FROM runs
-      WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
-        AND (lease_until IS NULL OR lease_until <= $1) AND status <> 'stopping'
-      ORDER BY n FOR UPDATE SKIP LOCKED`,
-    [tx.now],
-  );
-  const suspects = new Set(rows.filter((row) => isSuspect(toState(row), false)));
-  const [first] = suspects;
-  const next = first !== undefined && (await mayTakeSuspect(tx)) ? first : undefined;
-  return rows.filter((row) => row === next || !suspects.has(row)).slice(0, limit);
+  const chosen: RunRow[] = [];
+  let takesSuspect: boolean | undefined;
+  for (let after = -1; chosen.length < limit; ) {
+    const rows = await tx.rows<RunRow>(
+      `SELECT * FROM runs
+        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
+          AND (lease_until IS NULL OR lease_until <= $1) AND status <> 'stopping' AND n > $2
+        ORDER BY n LIMIT $3 FOR UPDATE SKIP LOCKED`,
+      [tx.now, after, limit],
+    );
+    for (const row of rows) {
+      if (chosen.length === limit) break;
+      if (isSuspect(toState(row), false)) {
+        takesSuspect ??= await mayTakeSuspect(tx);
+        if (!takesSuspect) continue;
+        takesSuspect = false;
+      }
+      chosen.push(row);
+    }
+    if (rows.length < limit) break;
+    after = rows.at(-1)!.n;
+  }
+  return chosen;
 }
 
 async function mayTakeSuspect(tx: Transaction): Promise<boolean> {
@@ -194,11 +208,13 @@ interface Waiting {
 async function findNew(tx: Transaction, limit: number, except: readonly number[] = []): Promise<Waiting[]> {
   if (limit <= 0) return [];
   return tx.rows<Waiting>(
-    `WITH waiting AS MATERIALIZED (
-       SELECT o.owner, o.turn,
-              (SELECT count(*) FROM runs l
-                WHERE l.finished_at IS NULL AND l.epoch > 0 AND l.owner = o.owner AND l.lease_until IS NOT NULL) AS leased
-         FROM owners o
+    `WITH working AS MATERIALIZED (
+       SELECT owner, count(*) AS leased FROM runs
+        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until IS NOT NULL
+        GROUP BY owner),
+     waiting AS MATERIALIZED (
+       SELECT o.owner, o.turn, coalesce(l.leased, 0) AS leased
+         FROM owners o LEFT JOIN working l USING (owner)
         WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0))
      SELECT f.n, w.owner, w.turn, w.leased
        FROM waiting w CROSS JOIN LATERAL (

@@ -18,14 +18,17 @@ import type {
   Lease,
   NewRun,
   QueueDepth,
+  QueuePosition,
   RunFilter,
   RunPage,
   StoredEvent,
   StoreHealth,
+  Wait,
 } from '../journal.ts';
 import { expectWhole } from '../moving/unfinished-move.ts';
-import type { Peers } from '../peers.ts';
+import { type Peers, SILENT_MS } from '../peers.ts';
 import type { Post } from '../posts.ts';
+import { type PositionRow, selectPosition, toPosition } from '../queue-position.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import type { StoredRun } from '../run-state.ts';
@@ -42,6 +45,7 @@ import {
   ASKED,
   Database,
   MIGRATION,
+  NOW,
   NOW_OR_NEVER,
   type Patience,
   PROBE,
@@ -110,7 +114,7 @@ export class PostgresJournal implements Journal {
   /** Separate from the work on runs: while the database accepts no writes, that waits, and a post fails. */
   readonly #posts: GroupCommit<Write, Appended>;
   readonly #report: Report;
-  readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0 });
+  readonly #depth = new LastKnown<QueueDepth>({ queued: 0, leased: 0, waiting: 0, waitingForApproval: 0 });
 
   static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
     const { url, worker, now } = options;
@@ -279,10 +283,14 @@ export class PostgresJournal implements Journal {
     });
   }
 
-  async release({ runId, epoch }: Lease, parkMs?: number): Promise<void> {
-    const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch }, parkMs });
+  async release({ runId, epoch }: Lease, wait?: Wait): Promise<void> {
+    const { unblocks } = await this.#writes.submit({ kind: 'release', lease: { runId, epoch }, wait });
     if (unblocks) this.#announcements.queue();
     this.#announcements.changes();
+  }
+
+  async park({ runId, epoch }: Lease, wait: Wait): Promise<void> {
+    await this.#writes.submit({ kind: 'park', lease: { runId, epoch }, wait });
   }
 
   async evict(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
@@ -330,12 +338,25 @@ export class PostgresJournal implements Journal {
     });
   }
 
+  async queuePosition({ ordinal }: StoredRun): Promise<QueuePosition | undefined> {
+    const [row] = await this.#database.rowsByClock<PositionRow & { served: boolean }>(
+      ASKED,
+      `SELECT p.*, EXISTS (SELECT 1 FROM servers WHERE stopped_at IS NULL AND max_runs > 0 AND seen_at > ${NOW} - $3) AS served
+         FROM (${selectPosition({ n: '$2', now: NOW, indexedBy: () => '' })}) p`,
+      [ordinal, SILENT_MS],
+    );
+    return row && toPosition(row, row.served);
+  }
+
   async queueDepth(): Promise<QueueDepth> {
     return this.#depth.read(async () => {
       const [row] = await this.#database.rows<QueueDepth>(
         NOW_OR_NEVER,
         `SELECT count(*) FILTER (WHERE lease_until IS NULL) AS queued,
-                count(*) FILTER (WHERE lease_until IS NOT NULL) AS leased
+                count(*) FILTER (WHERE lease_until IS NOT NULL) AS leased,
+                (SELECT count(*) FROM runs WHERE parked_until IS NOT NULL) AS waiting,
+                (SELECT count(*) FROM runs WHERE parked_until IS NOT NULL AND status = 'waiting_for_approval')
+                  AS "waitingForApproval"
            FROM runs WHERE finished_at IS NULL AND parked_until IS NULL`,
       );
       return row!;

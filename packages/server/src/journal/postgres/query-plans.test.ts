@@ -207,6 +207,7 @@ async function readRuns(journal: PostgresJournal): Promise<void> {
     1_000,
   );
   await journal.queueDepth();
+  await journal.queuePosition(run!);
   await journal.checkHealth();
 }
 
@@ -240,6 +241,8 @@ async function workOnRuns(journal: PostgresJournal): Promise<void> {
   await journal.renew('w', [claimed], LEASE_MS);
   await journal.append(claimed, [delta(), approvalRequest('a')]);
   await journal.post(runId, { kind: 'approval', choice: 'session', all: false });
+  await journal.park(claimed, { ms: 0, seenPostedPos: 0 });
+  await journal.queuePosition((await journal.getRun(runId))!);
   await journal.release(claimed);
   await journal.append(await claim(journal, runId), [completed()], { seenPostedPos: 100 });
 

@@ -58,6 +58,7 @@ export class RunBatch {
     const run = this.#find(runId);
     const advanced = advance(runId, run.head, records, now);
     const { records: stored, decisions, finished, unblocks, unparks, ...head } = advanced;
+    const unparked = unparks && run.row.parked_until !== null && run.row.lease_until === null;
     run.head = head;
     for (const record of stored) this.#changed.push({ row: run.row, record });
     for (const decision of decisions) this.#decided.push({ owner: run.row.owner, decision });
@@ -66,7 +67,8 @@ export class RunBatch {
     if (finished) {
       run.row = { ...run.row, finished_at: head.updatedAt, lease_owner: null, lease_until: null };
     }
-    return { runId, records: stored, unblocks, announced: stored.some(({ event }) => isAnnounced(event)) };
+    const announced = stored.some(({ event }) => isAnnounced(event));
+    return { runId, records: stored, unblocks: unblocks || unparked, announced };
   }
 
   setLease(runId: string, lease: Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'>): void {
@@ -75,7 +77,8 @@ export class RunBatch {
     run.dirty = true;
   }
 
-  park(runId: string, until: number): void {
+  /** Null ends the wait. */
+  park(runId: string, until: number | null): void {
     const run = this.#find(runId);
     run.row = { ...run.row, parked_until: until };
     run.dirty = true;

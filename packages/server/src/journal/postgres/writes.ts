@@ -4,8 +4,9 @@
  * when it is written.
  */
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
+import { parkedUntil } from '../advance.ts';
 import { expectRecent, runHolder } from '../contents.ts';
-import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError } from '../journal.ts';
+import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError, type Wait } from '../journal.ts';
 import { admit, type Post } from '../posts.ts';
 import type { NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
@@ -22,7 +23,8 @@ import { placed } from './workspaces.ts';
 export type Write =
   | { kind: 'append'; lease: Lease; records: readonly NewRecord[]; options: AppendOptions }
   | { kind: 'post'; runId: string; post: Post }
-  | { kind: 'release'; lease: Lease; parkMs?: number | undefined }
+  | { kind: 'release'; lease: Lease; wait?: Wait | undefined }
+  | { kind: 'park'; lease: Lease; wait: Wait }
   | { kind: 'place'; lease: Lease; serverId: string };
 
 /** How many bytes of small blobs the write brings along. */
@@ -71,7 +73,9 @@ function perform(tx: Transaction, batch: RunBatch, write: Write): Appended {
     case 'post':
       return post(tx, batch, write.runId, write.post);
     case 'release':
-      return release(tx, batch, write.lease, write.parkMs);
+      return release(tx, batch, write.lease, write.wait);
+    case 'park':
+      return park(tx, batch, write.lease, write.wait);
     case 'place':
       return place(tx, batch, write.lease, write.serverId);
   }
@@ -114,19 +118,25 @@ function post(tx: Transaction, batch: RunBatch, runId: string, asked: Post): App
 }
 
 /** Does nothing when the lease is lost. */
-function release(tx: Transaction, batch: RunBatch, lease: Lease, parkMs: number | undefined): Appended {
+function release(tx: Transaction, batch: RunBatch, lease: Lease, wait: Wait | undefined): Appended {
   const { runId, epoch } = lease;
   if (!isHeld(batch, lease)) return { runId, records: [], unblocks: false, announced: false };
-  // An output may have come since the owner decided to park the run.
-  const parks = parkMs !== undefined && batch.get(runId)!.head.state.pending_calls.length > 0;
+  const until = wait === undefined ? null : parkedUntil(batch.get(runId)!.head.state, wait, tx.now);
   const released: NewRecord = {
     event: 'run.released',
-    private: { epoch, ...(parkMs === undefined ? {} : { parked: true }) },
+    private: { epoch, ...(wait === undefined ? {} : { parked: true }) },
   };
   const { records } = batch.append(runId, [released], tx.now);
   batch.setLease(runId, { epoch, lease_owner: null, lease_until: null });
-  if (parks) batch.park(runId, tx.now + parkMs);
-  return { runId, records, unblocks: !parks, announced: false };
+  batch.park(runId, until);
+  return { runId, records, unblocks: until === null, announced: false };
+}
+
+/** Does nothing when the lease is lost. */
+function park(tx: Transaction, batch: RunBatch, lease: Lease, wait: Wait): Appended {
+  const { runId } = lease;
+  if (isHeld(batch, lease)) batch.park(runId, parkedUntil(batch.get(runId)!.head.state, wait, tx.now));
+  return { runId, records: [], unblocks: false, announced: false };
 }
 
 function place(tx: Transaction, batch: RunBatch, lease: Lease, serverId: string): Appended {

@@ -28,11 +28,21 @@ export class ClaimOrder {
       `SELECT * FROM runs INDEXED BY runs_begun
         WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND (lease_until IS NULL OR lease_until <= ?)
         ORDER BY n`,
-    ).all<RunRow>(now);
-    const suspects = new Set(rows.filter((row) => isSuspect(toState(row), false)));
-    const [first] = suspects;
-    const next = first !== undefined && !this.#isSuspectAtWork(now) ? first : undefined;
-    return rows.filter((row) => row === next || !suspects.has(row)).slice(0, limit);
+    ).iterate<RunRow>(now);
+    const chosen: RunRow[] = [];
+    let mayTakeSuspect: boolean | undefined;
+    // Thousands may wait that were answered together, so no more of them are read than are taken.
+    if (limit > 0)
+      for (const row of rows) {
+        if (isSuspect(toState(row), false)) {
+          mayTakeSuspect ??= !this.#isSuspectAtWork(now);
+          if (!mayTakeSuspect) continue;
+          mayTakeSuspect = false;
+        }
+        chosen.push(row);
+        if (chosen.length === limit) break;
+      }
+    return chosen;
   }
 
   #isSuspectAtWork(now: number): boolean {

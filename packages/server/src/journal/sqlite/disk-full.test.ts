@@ -29,7 +29,7 @@ it.skipIf(!hasPrlimit)(
       refused: 'store_unavailable',
       groupCodes: ['store_unavailable', 'store_unavailable'],
       whileFull: { events: taken, nextSeq: taken, runs: 1 },
-      depth: { queued: 0, leased: 1 },
+      depth: { queued: 0, leased: 1, waiting: 0, waitingForApproval: 0 },
       nextSeq: taken,
       healthWhileFull: { writable: false, lastError },
       healthAfter: { writable: true, lastError },

@@ -1,40 +1,42 @@
 /**
- * How many runs of each owner wait and how many are under a lease, and whose turn is next. The counts are in memory,
+ * How many runs of each owner are queued, under a lease and parked, and whose turn is next. The counts are in memory,
  * because a create must not count a long queue to learn that it is full. So they follow the transaction by hand: `mark`
  * before, `rollBack` to that mark when it is undone, `settle` when it is committed.
  */
 import type { QueueDepth } from '../journal.ts';
 
-type Place = keyof QueueDepth;
+/** Where an unfinished run is; one that waits for an approval is `asking`, and any other parked one is `parked`. */
+export type QueuePlace = 'queued' | 'leased' | 'parked' | 'asking';
 
-interface OwnerCounts extends QueueDepth {
+interface OwnerCounts extends Record<QueuePlace, number> {
   /** Grows with each turn; 0 means none since the start. */
   lastTurn: number;
 }
 
 interface Move {
   owner: string;
-  from: Place | undefined;
-  to: Place | undefined;
+  from: QueuePlace | undefined;
+  to: QueuePlace | undefined;
 }
 
 export class QueueCounts {
-  readonly #total: QueueDepth = { queued: 0, leased: 0 };
+  readonly #total: Record<QueuePlace, number> = { queued: 0, leased: 0, parked: 0, asking: 0 };
   /** Never shrinks: there are at most as many owners as keys were ever configured. */
   readonly #owners = new Map<string, OwnerCounts>();
   readonly #moves: Move[] = [];
   #turns = 0;
 
   get depth(): QueueDepth {
-    return { ...this.#total };
+    const { queued, leased, parked, asking } = this.#total;
+    return { queued, leased, waiting: parked + asking, waitingForApproval: asking };
   }
 
   queuedOf(owner: string): number {
     return this.#owners.get(owner)?.queued ?? 0;
   }
 
-  /** A run is created (from nowhere), claimed, released, or ends (to nowhere). */
-  move(owner: string, from: Place | undefined, to: Place | undefined): void {
+  /** A run is created (from nowhere), claimed, released, parked, or ends (to nowhere). */
+  move(owner: string, from: QueuePlace | undefined, to: QueuePlace | undefined): void {
     this.#apply({ owner, from, to }, 1);
     this.#moves.push({ owner, from, to });
   }
@@ -76,7 +78,7 @@ export class QueueCounts {
   #of(owner: string): OwnerCounts {
     let counts = this.#owners.get(owner);
     if (counts === undefined) {
-      counts = { queued: 0, leased: 0, lastTurn: 0 };
+      counts = { queued: 0, leased: 0, parked: 0, asking: 0, lastTurn: 0 };
       this.#owners.set(owner, counts);
     }
     return counts;

@@ -7,7 +7,8 @@ import { type EventName, TalariaError } from '@talaria/protocol';
 import { FEED_CURSOR } from '../changes.ts';
 import type { CheckpointRecord } from '../checkpoints.ts';
 import { Cursors } from '../cursors.ts';
-import type { KnownKey, RunFilter, RunPage, StoredEvent } from '../journal.ts';
+import type { KnownKey, QueuePosition, RunFilter, RunPage, StoredEvent } from '../journal.ts';
+import { type PositionRow, selectPosition, toPosition } from '../queue-position.ts';
 import { type LogRecord, POSTED_NAMES } from '../records.ts';
 import {
   type ListedRow,
@@ -93,6 +94,12 @@ export class SqliteReader {
   getRun(runId: string): StoredRun | undefined {
     const row = this.#all<RunRow>('SELECT * FROM runs WHERE run_id = ?', runId)[0];
     return row && toStoredRun(row);
+  }
+
+  queuePosition({ ordinal }: StoredRun, now: number): QueuePosition | undefined {
+    const sql = selectPosition({ n: '?1', now: '?2', indexedBy: (index) => `INDEXED BY ${index}` });
+    const [row] = this.#all<PositionRow>(sql, ordinal, now);
+    return row && toPosition(row, false);
   }
 
   listRuns(filter: RunFilter): RunPage {

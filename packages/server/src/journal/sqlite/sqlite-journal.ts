@@ -21,10 +21,12 @@ import type {
   Lease,
   NewRun,
   QueueDepth,
+  QueuePosition,
   RunFilter,
   RunPage,
   StoredEvent,
   StoreHealth,
+  Wait,
 } from '../journal.ts';
 import type { Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
@@ -239,17 +241,25 @@ export class SqliteJournal implements Journal {
     return this.#writer.write.renew(worker, leases, leaseMs);
   }
 
-  async release(lease: Lease, parkMs?: number): Promise<void> {
+  async release(lease: Lease, wait?: Wait): Promise<void> {
     this.#newRuns.forget(lease.runId);
-    const claimable = await this.#writer.write.release(lease, parkMs);
+    const claimable = await this.#writer.write.release(lease, wait);
     if (claimable) this.#wakeups.wakeQueue();
     this.#wakeups.wakeChanges();
+  }
+
+  park(lease: Lease, wait: Wait): Promise<void> {
+    return this.#writer.write.park(lease, wait);
   }
 
   async evict(runIds: readonly string[], options: EvictOptions): Promise<string[]> {
     const unneeded = await this.#writer.write.evict(runIds, options);
     if (runIds.length > 0) this.#wakeups.wakeChanges();
     return unneeded;
+  }
+
+  async queuePosition(run: StoredRun): Promise<QueuePosition | undefined> {
+    return this.#reader.queuePosition(run, this.#now());
   }
 
   async queueDepth(): Promise<QueueDepth> {

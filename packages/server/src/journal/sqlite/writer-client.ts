@@ -42,7 +42,7 @@ export class WriterClient {
   readonly #onMessage = (message: FromWriter) => this.#receive(message);
   readonly #onError = (error: Error) => this.#fail(error);
   readonly #onExit = () => this.#finish(true);
-  #depth: QueueDepth = { queued: 0, leased: 0 };
+  #depth: QueueDepth = { queued: 0, leased: 0, waiting: 0, waitingForApproval: 0 };
   #mark = 0;
   #lastError: StoreHealth['lastError'] = null;
   #outbox: WriteRequest[] = [];

@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { isTerminalEvent, TalariaError } from '@talaria/protocol';
-import { type Advanced, advance, type Place } from '../advance.ts';
+import { type Advanced, advance, type Place, parkedUntil } from '../advance.ts';
 import { runHolder } from '../contents.ts';
 import {
   type AppendOptions,
@@ -17,6 +17,7 @@ import {
   LeaseLostError,
   type NewRun,
   UnseenPostError,
+  type Wait,
 } from '../journal.ts';
 import { admit, cancelled, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
@@ -29,7 +30,7 @@ import { ConversationsWriter } from './conversations-writer.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { JobsWriter } from './jobs-writer.ts';
 import { OutboxWriter } from './outbox-writer.ts';
-import { QueueCounts } from './queue-counts.ts';
+import { QueueCounts, type QueuePlace } from './queue-counts.ts';
 import { ResponsesWriter } from './responses-writer.ts';
 import { SessionsWriter } from './sessions-writer.ts';
 import { ContentsWriter } from './sqlite-contents.ts';
@@ -55,6 +56,9 @@ export interface Appended {
   /** Whether there is a message for a webhook about one of the records. */
   announced: boolean;
 }
+
+/** What decides where an unfinished run stands: with an owner, parked, or in the queue. */
+type Standing = Pick<RunRow, 'lease_until' | 'parked_until' | 'status'>;
 
 export interface Leased extends Claim {
   /** The whole log, but only if nobody has worked on the run before. */
@@ -102,10 +106,10 @@ export class SqliteWriter {
     this.#run(
       'UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE finished_at IS NULL AND epoch > 0',
     );
-    const unfinished = this.#all<{ owner: string }>(
-      'SELECT owner FROM runs WHERE finished_at IS NULL AND parked_until IS NULL',
+    const unfinished = this.#all<Standing & { owner: string }>(
+      'SELECT owner, status, lease_until, parked_until FROM runs WHERE finished_at IS NULL',
     );
-    for (const { owner } of unfinished) this.queue.move(owner, undefined, 'queued');
+    for (const row of unfinished) this.queue.move(row.owner, undefined, placeOf(row));
     this.queue.settle();
   }
 
@@ -156,16 +160,8 @@ export class SqliteWriter {
     options: AppendOptions,
     now: number,
   ): { place: Place } & Pick<Appended, 'unblocks' | 'announced'> {
-    const row = this.#findRun(lease.runId);
-    if (
-      row === undefined ||
-      row.finished_at !== null ||
-      row.epoch !== lease.epoch ||
-      // Released. An expired lease is still good until somebody else claims the run.
-      row.lease_until === null
-    ) {
-      throw new LeaseLostError(lease.runId);
-    }
+    const row = this.#findHeld(lease);
+    if (row === undefined) throw new LeaseLostError(lease.runId);
     const state = toState(row);
     if (
       records.some((record) => isTerminalEvent(record.event)) &&
@@ -233,37 +229,35 @@ export class SqliteWriter {
     });
   }
 
-  /** `parkMs` as in `Journal.release`; true when the run can be claimed now. */
-  release({ runId, epoch }: Lease, parkMs: number | undefined, now: number): boolean {
-    const row = this.#findRun(runId);
-    if (row === undefined || row.finished_at !== null || row.epoch !== epoch || row.lease_until === null)
-      return false;
+  /** `wait` as in `Journal.release`; true when the run can be claimed now. */
+  release(lease: Lease, wait: Wait | undefined, now: number): boolean {
+    const row = this.#findHeld(lease);
+    if (row === undefined) return false;
     const state = toState(row);
-    // An output may have come since the owner decided to park the run.
-    const parks = parkMs !== undefined && state.pending_calls.length > 0;
+    const parked_until = wait === undefined ? null : parkedUntil(state, wait, now);
     const released: NewRecord = {
       event: 'run.released',
-      private: { epoch, ...(parkMs === undefined ? {} : { parked: true }) },
+      private: { epoch: lease.epoch, ...(wait === undefined ? {} : { parked: true }) },
     };
     this.#appendTo(row, state, [released], now);
-    this.#run(
-      'UPDATE runs SET lease_owner = NULL, lease_until = NULL, parked_until = ? WHERE n = ?',
-      parks ? now + parkMs : null,
-      row.n,
-    );
-    this.queue.move(row.owner, 'leased', parks ? undefined : 'queued');
-    return !parks;
+    this.#place(row, { lease_owner: null, lease_until: null, parked_until });
+    return parked_until === null;
+  }
+
+  park(lease: Lease, wait: Wait, now: number): void {
+    const row = this.#findHeld(lease);
+    if (row !== undefined) this.#place(row, { parked_until: parkedUntil(toState(row), wait, now) });
   }
 
   #unparkDue(now: number): void {
-    const due = this.#all<Pick<RunRow, 'n' | 'owner'>>(
-      'SELECT n, owner FROM runs WHERE parked_until <= ?',
-      now,
-    );
-    for (const { n, owner } of due) {
-      this.#run('UPDATE runs SET parked_until = NULL WHERE n = ?', n);
-      this.queue.move(owner, undefined, 'queued');
-    }
+    const due = this.#all<RunRow>('SELECT * FROM runs WHERE parked_until <= ?', now);
+    for (const row of due) this.#place(row, { parked_until: null });
+  }
+
+  /** Changes where an unfinished run stands. */
+  #place(row: RunRow, columns: Partial<Standing> & Columns): void {
+    this.#update(row.n, columns);
+    this.queue.move(row.owner, placeOf(row), placeOf({ ...row, ...columns }));
   }
 
   evict(runIds: readonly string[], { headRetentionMs }: EvictOptions, now: number): string[] {
@@ -306,16 +300,22 @@ export class SqliteWriter {
     const claimed: NewRecord = { event: 'run.claimed', private: { epoch } };
     const lease = { epoch, lease_owner: worker, lease_until: now + leaseMs };
     const { updatedAt, nextSeq, state } = this.#advance(row, before.state, [claimed], now, lease);
-    if (row.lease_until === null) this.queue.move(row.owner, 'queued', 'leased');
+    this.queue.move(row.owner, placeOf(row), 'leased');
     const claim = { runId: row.run_id, epoch, run: { ...before, updatedAt, nextSeq, state } };
     return row.epoch > 0 ? claim : { ...claim, log: this.#logOf(row.n) };
   }
 
   #appendTo(row: RunRow, before: RunState, records: readonly NewRecord[], now: number): Appended {
-    const { records: stored, unblocks, announced } = this.#advance(row, before, records, now);
+    const { records: stored, unblocks, unparks, announced } = this.#advance(row, before, records, now);
     // Only suspects wait for another one outside the queue: under leases that have ended.
     const someoneWaits = this.queue.depth.queued > 0 || isSuspect(before, true);
-    return { runId: row.run_id, records: stored, unblocks: unblocks && someoneWaits, announced };
+    const unparked = row.parked_until !== null && unparks && row.lease_until === null;
+    return {
+      runId: row.run_id,
+      records: stored,
+      unblocks: unparked || (unblocks && someoneWaits),
+      announced,
+    };
   }
 
   /** Stores the records and what they change. `lease`: columns that change with them. */
@@ -354,9 +354,9 @@ export class SqliteWriter {
           }
         : lease),
     });
-    if (unparks) this.queue.move(row.owner, undefined, 'queued');
+    if (after.finished) this.queue.move(row.owner, placeOf(row), undefined);
+    else if (unparks) this.queue.move(row.owner, placeOf(row), placeOf({ ...row, parked_until: null }));
     if (after.finished) {
-      this.queue.move(row.owner, row.lease_until === null ? 'queued' : 'leased', undefined);
       this.#keys.runEnded(row.run_id, after.updatedAt);
       this.jobs.runEnded(row.run_id, state);
     }
@@ -393,6 +393,13 @@ export class SqliteWriter {
     return this.#get<FoundRow>('SELECT * FROM runs WHERE run_id = ?', runId);
   }
 
+  /** An expired lease is still good until somebody else claims the run. */
+  #findHeld({ runId, epoch }: Lease): FoundRow | undefined {
+    const row = this.#findRun(runId);
+    const isHeld = row?.finished_at === null && row.epoch === epoch && row.lease_until !== null;
+    return isHeld ? row : undefined;
+  }
+
   #run(sql: string, ...values: (string | number | null)[]) {
     return this.#statement(sql).run(...values);
   }
@@ -404,4 +411,10 @@ export class SqliteWriter {
   #all<T>(sql: string, ...values: (string | number | null)[]): T[] {
     return this.#statement(sql).all<T>(...values);
   }
+}
+
+function placeOf({ status, lease_until: leaseUntil, parked_until: parkedUntil }: Standing): QueuePlace {
+  // A parked run keeps its status until it is parked no longer.
+  if (parkedUntil !== null) return status === 'waiting_for_approval' ? 'asking' : 'parked';
+  return leaseUntil === null ? 'queued' : 'leased';
 }

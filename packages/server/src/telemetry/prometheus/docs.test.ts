@@ -15,6 +15,7 @@ const metrics = new Metrics({
       maxQueued: 0,
       active: 0,
       maxActive: 0,
+      waiting: 0,
       waitingForApproval: 0,
       subscribers: 0,
       webhooks: { pending: 0, failed: 0 },

@@ -39,6 +39,7 @@ export interface Gauges {
     maxQueued: number;
     active: number;
     maxActive: number;
+    waiting: number;
     waitingForApproval: number;
     subscribers: number;
     webhooks: { pending: number; failed: number };
@@ -261,7 +262,7 @@ export class Metrics {
   #gauges({ load, sandbox, mcpServers }: Gauges): () => Promise<void> {
     const runs = this.#gauge(
       'talaria_runs',
-      'Unfinished runs: all queued ones, and those that this process works on',
+      'Unfinished runs: all that are queued, all that wait and those of them that wait for an approval, and those that this process works on',
       ['state'],
     );
     const limits = this.#gauge('talaria_runs_limit', 'How many runs may work, and how many may wait', [
@@ -279,7 +280,8 @@ export class Metrics {
     return async () => {
       const now = await load();
       runs.set({ state: 'queued' }, now.queued);
-      runs.set({ state: 'running' }, now.active - now.waitingForApproval);
+      runs.set({ state: 'running' }, now.active);
+      runs.set({ state: 'waiting' }, now.waiting);
       runs.set({ state: 'waiting_for_approval' }, now.waitingForApproval);
       limits.set({ state: 'queued' }, now.maxQueued);
       limits.set({ state: 'active' }, now.maxActive);
