@@ -13,6 +13,7 @@ const LONG = [
   'packages/sandbox/src/nomad/docker-contract.test.ts',
   'test/installed/server.test.ts',
   'test/chaos/many-servers.test.ts',
+  'test/e2e/waiting.test.ts',
   'packages/sandbox/src/local/unshare-contract.test.ts',
   'test/compat/python/openai.test.ts',
   'test/compat/javascript/openai.test.ts',

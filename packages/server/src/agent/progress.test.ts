@@ -53,7 +53,7 @@ test('the calls of the present owner are those that ended since it has claimed t
       answered('once', 'b'),
       claimed(2),
       completed('b'),
-    ]),
+    ]).map((record) => ({ ...record, seq: record.pos }) as LogRecord),
   );
   const outputs = (pos: number) => progress.callsSince(pos).map(({ output }) => output);
   expect(outputs(progress.claimedPos)).toEqual(['output of b']);
