@@ -23,6 +23,7 @@ type Row = ContractPart | typeof LIMITS;
 export const ROWS: Readonly<Record<Row, string>> = {
   results: 'results of commands: output, exit codes, signals',
   arguments: 'wrong arguments are refused by name',
+  demands: 'a call may demand a sandbox, a network or none, and its errors apart',
   environment: 'a clean environment, nothing of the server in it',
   ending: 'timeouts and aborts leave no process',
   output: 'long output: head, tail, and the whole in a file',

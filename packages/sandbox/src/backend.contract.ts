@@ -9,6 +9,7 @@ import { describeArguments } from './contract/arguments.contract.ts';
 import { describeArtifacts } from './contract/artifacts.contract.ts';
 import { describeBatches } from './contract/batch.contract.ts';
 import { describeCaptures } from './contract/captures.contract.ts';
+import { describeDemands } from './contract/demands.contract.ts';
 import { describeEnding } from './contract/ending.contract.ts';
 import { describeEnvironment } from './contract/environment.contract.ts';
 import { describeFiles } from './contract/files.contract.ts';
@@ -201,6 +202,7 @@ export function describeBackendContract(
     };
     describeResults(tools);
     describeArguments(tools);
+    describeDemands(tools);
     describeEnvironment(tools);
     describeEnding(tools);
     describeOutput(tools);

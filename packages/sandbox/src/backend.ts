@@ -97,6 +97,10 @@ export interface ExecutionMetadata {
   /** The file in the workspace with the whole output, if the output was truncated. */
   full_output_path?: string;
   failure?: FailureReason;
+  /** Of a command: something isolates it from the machine. */
+  sandboxed?: boolean;
+  /** Of a command: it has no network. */
+  network_isolated?: boolean;
   /**
    * Present if the slot was lost with its container; acquire again. `kept`: the files of its workspace are as the calls left
    * them. `reverted`: they are as they were when the slot was acquired, because they were in the container.

@@ -63,6 +63,8 @@ export const SlotResultSchema = Type.Object({
         description: 'timeout, aborted, oom, disk_full, process_limit, gone, backend_down or invalid_request',
       }),
     ),
+    sandboxed: Type.Optional(Type.Boolean({ description: 'Of a command: something isolates it' })),
+    network_isolated: Type.Optional(Type.Boolean({ description: 'Of a command: it has no network' })),
     files_after_loss: FilesAfterLoss,
   }),
 });

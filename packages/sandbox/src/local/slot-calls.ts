@@ -16,6 +16,7 @@ import type { CheckedCall } from '../tools/sandbox-tools.ts';
 import { InvalidPathError, WorkspacePathError } from '../workspace/files/path-components.ts';
 import type { Workspace } from '../workspace/workspaces.ts';
 import { ProcessError } from './background/background-processes.ts';
+import type { Confinement } from './confinement.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { WorkspaceFullError } from './limits/limit-hits.ts';
 import type { LocalSlot } from './local-slot.ts';
@@ -28,6 +29,7 @@ export interface CallPlace {
   slot: LocalSlot;
   isolation: IsolationDriver;
   pipes: PipeStock;
+  confinement: Confinement;
 }
 
 export interface SlotCallsOptions {
@@ -104,7 +106,7 @@ export class SlotCalls {
   }
 
   async #run(
-    { slot, isolation, pipes }: CallPlace,
+    { slot, isolation, pipes, confinement }: CallPlace,
     call: CheckedCall,
     timeoutS: number | undefined,
     controller: AbortController,
@@ -121,6 +123,8 @@ export class SlotCalls {
       network: slot.network,
       seat: slot.seat,
       limits: this.#options.output,
+      confinement,
+      isCutOff: false,
       defaultTimeoutS: timeoutS ?? this.#options.defaultTimeoutS,
       maxTimeoutS: Math.min(timeoutS ?? LONGEST_TIMER_S, LONGEST_TIMER_S),
       signal: controller.signal,

@@ -5,6 +5,7 @@ import type { ExecuteOptions, ExecutionResult, Slot, ToolBackend } from '../back
 export const CONTRACT_PARTS = [
   'results',
   'arguments',
+  'demands',
   'environment',
   'ending',
   'output',

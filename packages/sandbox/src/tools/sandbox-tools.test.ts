@@ -41,8 +41,8 @@ test.each<[string, object]>([
   expect(checkCall(tool, args)).toEqual({ tool, args });
 });
 
-test('a model gets no way to set variables, which could make any command run another', () => {
-  const { env: _, ...others } = bash.schema.properties;
+test('a model gets no way to set variables, which could make any command run another, nor a network', () => {
+  const { env, stderr, allow_network, require_sandbox, ...others } = bash.schema.properties;
   expect(terminal.schema.properties).toEqual(others);
   expect(() => terminal.check({ command: 'ls', env: { PATH: '/tmp' } })).toThrow("'env' is not an argument");
 });

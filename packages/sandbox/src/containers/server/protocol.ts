@@ -212,6 +212,8 @@ export const parseToolResult = shape<ToolResult>({
         invalid_request: true,
       }),
     ),
+    sandboxed: optional(boolean),
+    network_isolated: optional(boolean),
     files_after_loss: optional(oneOf<'kept' | 'reverted'>({ kept: true, reverted: true })),
     process: optional(parseProcess),
     processes: optional(listOf(parseProcess)),

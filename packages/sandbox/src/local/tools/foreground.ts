@@ -3,30 +3,36 @@ import { posix } from 'node:path';
 import { createFile } from '../../workspace/files/workspace-path.ts';
 import type { LimitHit } from '../limits/limit-hits.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
-import { OutputCapture, type Spool } from '../process/output-capture.ts';
+import { type CapturedOutput, OutputCapture, type Spool } from '../process/output-capture.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';
 
 export interface ForegroundOptions {
   timeoutS: number;
   /** How much of that time is over already. */
   waitedMs?: number;
+  /** Whether standard error follows the output, under a line of its own. */
+  errorsAfter?: boolean;
 }
 
 export async function runInForeground(
   script: Uint8Array,
-  { timeoutS, waitedMs = 0 }: ForegroundOptions,
+  { timeoutS, waitedMs = 0, errorsAfter = false }: ForegroundOptions,
   context: ToolContext,
 ): Promise<{ end: LimitedEnd; outcome: ToolOutcome }> {
   const capture = new OutputCapture(context.limits, () => openSpool(context));
+  const errors = errorsAfter
+    ? new OutputCapture(context.limits, () => openSpool(context, '-stderr'))
+    : undefined;
   let end: LimitedEnd;
   try {
     const timeoutMs = Math.max(timeoutS * 1000 - waitedMs, 0);
-    end = await runLimited(context, { script, capture, timeoutMs });
+    end = await runLimited(context, { script, capture, errors, timeoutMs });
   } catch (error) {
-    await capture.finish();
+    await Promise.all([capture.finish(), errors?.finish()]);
     throw error;
   }
-  const { text, totalBytes, truncated, spoolPath } = await capture.finish();
+  const [printed, complaints] = await Promise.all([capture.finish(), errors?.finish()]);
+  const { text, totalBytes, truncated, spoolPath } = join(printed, complaints);
   const { error, metadata } = outcomeOf(end, timeoutS);
   const outcome = {
     output: text,
@@ -41,14 +47,27 @@ export async function runInForeground(
   return { end, outcome };
 }
 
+/** As two outputs in one text: the errors come last, under a line of their own if anything is before them. */
+function join(output: CapturedOutput, errors: CapturedOutput | undefined): CapturedOutput {
+  if (!errors || errors.text === '') return output;
+  const { text } = output;
+  const between = text === '' ? '' : `${text.endsWith('\n') ? '' : '\n'}[stderr]\n`;
+  return {
+    text: `${text}${between}${errors.text}`,
+    totalBytes: output.totalBytes + errors.totalBytes,
+    truncated: output.truncated || errors.truncated,
+    spoolPath: output.spoolPath ?? errors.spoolPath,
+  };
+}
+
 /**
  * Under the workspace, so that the model can read the rest of a long output with its own tools. The server writes it,
  * which no rlimit stops in a full workspace.
  */
-async function openSpool(context: ToolContext): Promise<Spool> {
+async function openSpool(context: ToolContext, suffix = ''): Promise<Spool> {
   const { executionId, isolation, workspace, limits } = context;
   await context.slotLimits.admit(limits.limitBytes);
-  const components = ['.talaria', 'output', `${executionId}.log`];
+  const components = ['.talaria', 'output', `${executionId}${suffix}.log`];
   const handle = await createFile(workspace.dir, components);
   return { handle, path: posix.join(isolation.workspaceDir(workspace), ...components) };
 }

@@ -3,6 +3,7 @@ import type { SandboxArguments, SandboxToolName } from '../../tools/sandbox-tool
 import type { Workspace } from '../../workspace/workspaces.ts';
 import type { BackgroundProcesses } from '../background/background-processes.ts';
 import type { SharedNetwork } from '../background/shared-network.ts';
+import type { Confinement } from '../confinement.ts';
 import type { IsolationDriver } from '../isolation/isolation-driver.ts';
 import type { SlotSeat } from '../keeper/slot-seat.ts';
 import type { SlotLimits } from '../limits/slot-limits.ts';
@@ -21,6 +22,9 @@ export interface ToolContext {
   /** The control groups and the keeper of its commands. */
   seat: SlotSeat;
   limits: OutputLimits;
+  confinement: Confinement;
+  /** Its command has no network, although the sandbox has one. */
+  isCutOff: boolean;
   /** For commands (run-limited.ts) and for what the server itself writes into the workspace. */
   slotLimits: SlotLimits;
   /** Used if the call names no timeout of its own. */
