@@ -80,7 +80,7 @@ function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output
   switch (end.cause) {
     case 'timeout':
       return {
-        error: `The command was still running after ${timeoutS} s; ${remains}.`,
+        error: `The command timed out after ${timeoutS} s; ${remains}.`,
         metadata: { timed_out: true, failure: 'timeout' },
       };
     case 'lost':
