@@ -31,6 +31,7 @@ export const ROWS: Readonly<Record<Row, string>> = {
   patch: '`patch`',
   search_files: '`search_files`',
   paths: 'no path leads out of the workspace',
+  terminal: 'a terminal of the slot, and a shell in it that lives across calls',
   'stateful commands': 'a shell that keeps its directory and variables',
   'background processes': 'background processes',
   batches: 'batches: 200 calls across many slots',

@@ -24,6 +24,7 @@ import { describeSearchFiles } from './contract/search-files.contract.ts';
 import { describeSlots } from './contract/slots.contract.ts';
 import { describeSnapshots } from './contract/snapshots.contract.ts';
 import { describeStateful } from './contract/stateful.contract.ts';
+import { describeTerminal } from './contract/terminal.contract.ts';
 import { describeTimeouts } from './contract/timeouts.contract.ts';
 import { describeWriting } from './contract/writing.contract.ts';
 import type { ContractPart, ContractTools, Race } from './testing/contract-tools.ts';
@@ -209,6 +210,7 @@ export function describeBackendContract(
     describeFiles(tools);
     describeBatches(tools, slots);
     describeStateful(tools);
+    describeTerminal(tools);
     describeTimeouts(tools, { many: timedOutCommands, slots });
     describeNeighbours(tools);
     describeProcesses(tools);

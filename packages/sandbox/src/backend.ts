@@ -101,6 +101,8 @@ export interface ExecutionMetadata {
   sandboxed?: boolean;
   /** Of a command: it has no network. */
   network_isolated?: boolean;
+  /** Of a command in the terminal of its slot. */
+  stateful?: boolean;
   /**
    * Present if the slot was lost with its container; acquire again. `kept`: the files of its workspace are as the calls left
    * them. `reverted`: they are as they were when the slot was acquired, because they were in the container.

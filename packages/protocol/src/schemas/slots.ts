@@ -26,7 +26,7 @@ export const AcquireSlotRequestSchema = Type.Object({
 
 export const SlotCallSchema = Type.Object({
   slot_id: Type.String(),
-  tool: Type.String({ description: 'bash, read_file, write_file, patch, search_files or process' }),
+  tool: Type.String({ description: 'bash, bash_stateful, read_file, write_file, patch, search_files or process' }),
   args: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
@@ -65,6 +65,7 @@ export const SlotResultSchema = Type.Object({
     ),
     sandboxed: Type.Optional(Type.Boolean({ description: 'Of a command: something isolates it' })),
     network_isolated: Type.Optional(Type.Boolean({ description: 'Of a command: it has no network' })),
+    stateful: Type.Optional(Type.Boolean({ description: 'Of a command in the terminal of its slot' })),
     files_after_loss: FilesAfterLoss,
   }),
 });

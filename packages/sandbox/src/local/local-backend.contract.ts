@@ -28,6 +28,7 @@ const PARTS_OF_ISOLATION: readonly ContractPart[] = [
   'demands',
   'environment',
   'ending',
+  'terminal',
   'timeouts',
   'neighbours',
   'background processes',
@@ -35,7 +36,7 @@ const PARTS_OF_ISOLATION: readonly ContractPart[] = [
 ];
 
 /** The parts that `npm test` runs, too. local-backend.test.ts shows how commands end without isolation. */
-const TEST_PARTS: readonly ContractPart[] = ['demands', 'environment'];
+const TEST_PARTS: readonly ContractPart[] = ['demands', 'environment', 'terminal'];
 
 export async function describeLocalContract(
   isolation: Isolation['kind'],

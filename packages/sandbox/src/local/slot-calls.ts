@@ -120,6 +120,7 @@ export class SlotCalls {
       slotLimits: slot.limits,
       pipes,
       processes: slot.processes,
+      terminal: slot.terminal,
       network: slot.network,
       seat: slot.seat,
       limits: this.#options.output,

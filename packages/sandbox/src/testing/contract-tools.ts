@@ -12,6 +12,7 @@ export const CONTRACT_PARTS = [
   'files',
   'batches',
   'stateful commands',
+  'terminal',
   'timeouts',
   'neighbours',
   'background processes',

@@ -1,5 +1,6 @@
 /** The tools of a slot, by the names under which every backend runs them. */
 import { bash } from './bash.ts';
+import { bashStateful } from './bash-stateful.ts';
 import { InvalidArguments } from './check-arguments.ts';
 import { readFile, writeFile } from './files.ts';
 import { patch } from './patch.ts';
@@ -8,6 +9,7 @@ import { searchFiles } from './search-files.ts';
 
 export const SANDBOX_TOOLS = {
   bash,
+  bash_stateful: bashStateful,
   process,
   read_file: readFile,
   write_file: writeFile,

@@ -214,6 +214,7 @@ export const parseToolResult = shape<ToolResult>({
     ),
     sandboxed: optional(boolean),
     network_isolated: optional(boolean),
+    stateful: optional(boolean),
     files_after_loss: optional(oneOf<'kept' | 'reverted'>({ kept: true, reverted: true })),
     process: optional(parseProcess),
     processes: optional(listOf(parseProcess)),

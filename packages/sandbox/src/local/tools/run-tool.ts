@@ -1,6 +1,7 @@
 /** Runs a checked call in a slot of this machine. */
 import type { CheckedCall, SandboxToolName } from '../../tools/sandbox-tools.ts';
 import { bash } from './bash.ts';
+import { bashStateful } from './bash-stateful.ts';
 import { patch } from './patch.ts';
 import { process } from './process.ts';
 import { readFile } from './read-file.ts';
@@ -10,6 +11,7 @@ import { writeFile } from './write-file.ts';
 
 const RUNS: { readonly [Name in SandboxToolName]: Run<Name> } = {
   bash,
+  bash_stateful: bashStateful,
   process,
   read_file: readFile,
   write_file: writeFile,

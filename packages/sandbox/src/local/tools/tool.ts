@@ -9,6 +9,7 @@ import type { SlotSeat } from '../keeper/slot-seat.ts';
 import type { SlotLimits } from '../limits/slot-limits.ts';
 import type { OutputLimits } from '../process/output-capture.ts';
 import type { PipeStock } from '../process/pipe-stock.ts';
+import type { SlotTerminal } from '../terminal/slot-terminal.ts';
 
 /** The environment of a tool: one execution in one workspace. */
 export interface ToolContext {
@@ -18,6 +19,7 @@ export interface ToolContext {
   pipes: PipeStock;
   /** The background processes of the slot. */
   processes: BackgroundProcesses;
+  terminal: SlotTerminal;
   network: SharedNetwork;
   /** The control groups and the keeper of its commands. */
   seat: SlotSeat;
