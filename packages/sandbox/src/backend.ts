@@ -103,6 +103,13 @@ export interface ExecutionMetadata {
   network_isolated?: boolean;
   /** Of a command in the terminal of its slot. */
   stateful?: boolean;
+  /** The size of the terminal that was started, in columns and rows. */
+  pane_width?: number;
+  pane_height?: number;
+  /** How many bytes of its recording were streamed. */
+  stream_offset?: number;
+  /** The output is what a terminal printed: a screen has to be made of it (terminal/screen-thread.ts). Callers never see this. */
+  screen?: { columns: number; rows: number; alternate: boolean; entire: boolean };
   /**
    * Present if the slot was lost with its container; acquire again. `kept`: the files of its workspace are as the calls left
    * them. `reverted`: they are as they were when the slot was acquired, because they were in the container.

@@ -91,6 +91,13 @@ async def one_of_each(env: Environment) -> None:
     late = await env.call(task, "terminal_stateful", 1.0, command="sleep 60")
     expect((late.metadata["exit_code"], late.metadata["timeout"]), (-1, True))
     expect((await env.call(task, "terminal_stateful", command="echo [$kept]")).output, "[]\n")
+    started = await env.call(task, "tmux", action="start", pane_width=50, pane_height=12)
+    expect(started.success, True)
+    expect((await env.call(task, "tmux", action="send_keys", keys=["echo typed", "Enter"], block=True)).success, True)
+    assert "$ echo typed\ntyped\n" in (await env.call(task, "tmux", action="capture")).output
+    lines = (await env.call(task, "tmux", action="stream")).output.splitlines()
+    assert len(lines) > 1 and all(line[0] in "[{" for line in lines), lines
+    expect((await env.call(task, "tmux", action="stop")).output, "stopped")
     await env.executor.release_trajectory(task, reset_workspace=True)
 
 

@@ -26,7 +26,9 @@ export const AcquireSlotRequestSchema = Type.Object({
 
 export const SlotCallSchema = Type.Object({
   slot_id: Type.String(),
-  tool: Type.String({ description: 'bash, bash_stateful, read_file, write_file, patch, search_files or process' }),
+  tool: Type.String({
+    description: 'bash, bash_stateful, read_file, write_file, patch, search_files, process or tmux',
+  }),
   args: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
@@ -66,6 +68,11 @@ export const SlotResultSchema = Type.Object({
     sandboxed: Type.Optional(Type.Boolean({ description: 'Of a command: something isolates it' })),
     network_isolated: Type.Optional(Type.Boolean({ description: 'Of a command: it has no network' })),
     stateful: Type.Optional(Type.Boolean({ description: 'Of a command in the terminal of its slot' })),
+    pane_width: Type.Optional(Type.Integer({ minimum: 1, description: 'Columns of a terminal' })),
+    pane_height: Type.Optional(Type.Integer({ minimum: 1, description: 'Rows of a terminal' })),
+    stream_offset: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'How many bytes of a recording were streamed' }),
+    ),
     files_after_loss: FilesAfterLoss,
   }),
 });

@@ -59,6 +59,7 @@ export function describeTerminal({
       const text = `it's "quoted" \\n $HOME \`x\` !! ~ ünïcødé 日本 🙂\ttab ${'long '.repeat(200)}`;
       expect(await outputOf(`cat <<'END'\n${text}\nsecond\nEND\n`)).toBe(`${text}\nsecond\n`);
       expect(await outputOf(`x='${'y'.repeat(100_000)}'`)).toBe('');
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the braces are the shell's
       expect(await outputOf('echo "${#x}"')).toBe('100000\n');
     });
 
@@ -148,6 +149,98 @@ export function describeTerminal({
       await run('printf() { :; }; PS1="(venv) $PS1"; alias export=false; cd() { builtin cd "$@"; }');
       expect((await run('echo one')).output).toContain('one\n');
       expect((await run('unset -f printf; echo two')).output).toContain('two\n');
+    });
+
+    describe('tmux', () => {
+      const tmux = (action: string, more: Record<string, unknown> = {}) => call('tmux', { action, ...more });
+      const screen = async (more: Record<string, unknown> = {}) => (await tmux('capture', more)).output;
+
+      test('keys are typed, and the screen shows what they did', async () => {
+        expect(await tmux('start', { pane_width: 60, pane_height: 12 })).toMatchObject({
+          success: true,
+          output: 'started',
+          metadata: { stateful: true, pane_width: 60, pane_height: 12 },
+        });
+        const typed = await tmux('send_keys', { keys: ['stty size; kept=yes', 'Enter'], block: true });
+        expect(typed).toMatchObject({ success: true, output: 'ok' });
+        expect(await screen()).toBe('$ stty size; kept=yes\n12 60\n$\n');
+        // It is the shell of bash_stateful, whose commands look as if they were typed.
+        expect((await run('echo $kept')).output).toContain('yes\n');
+        expect(await screen()).toBe('$ stty size; kept=yes\n12 60\n$ echo $kept\nyes\n$\n');
+      });
+
+      test('a full-screen program draws, reacts to keys, and gives the screen back', async () => {
+        await tmux('start', { pane_width: 40, pane_height: 10 });
+        const draw = [
+          "printf '\\033[?1049h\\033[2J\\033[5;10Hbox'",
+          'read -rsn1 key',
+          `printf '\\033[6;10Hgot %s' "$key"`,
+          'read -rsn1 key',
+          "printf '\\033[?1049l'",
+        ];
+        await call('write_file', { path: 'draw', content: draw.join('\n') });
+        await tmux('send_keys', { keys: ['bash draw', 'Enter'] });
+        await expect.poll(() => screen()).toBe(`${'\n'.repeat(4)}${' '.repeat(9)}box\n`);
+        await tmux('send_keys', { keys: 'x' });
+        await expect.poll(() => screen()).toContain('got x');
+        await tmux('send_keys', { keys: 'q' });
+        await expect.poll(() => screen()).toBe('$ bash draw\n$\n');
+      });
+
+      test('what has scrolled away is there on request', sameEverywhere, async () => {
+        await tmux('send_keys', { keys: 'seq 100', block: true });
+        expect(await screen()).not.toContain('\n20\n');
+        expect(await screen({ capture_entire: true })).toContain('\n20\n');
+      });
+
+      test('a stream has every line once, and whole', async () => {
+        await tmux('start');
+        await tmux('send_keys', { keys: ["echo 'one ü'", 'Enter'], block: true });
+        const first = await tmux('stream');
+        const [header, ...events] = first.output
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line));
+        expect(header).toMatchObject({ version: 2, width: 120, height: 40 });
+        expect(events.map(([, kind]) => kind)).toEqual(events.map(() => 'o'));
+        expect(events.map(([, , text]) => text).join('')).toContain('one ü\r\n');
+        expect(first.metadata.stream_offset).toBe(Buffer.byteLength(first.output));
+        expect((await tmux('stream')).output).toBe('');
+        await tmux('send_keys', { keys: 'echo two', block: true });
+        expect((await tmux('stream', { max_bytes: 5 })).output).toBe('');
+        const second = (await tmux('stream')).output;
+        expect(second).toContain('two');
+        expect((await tmux('stream', { reset: true })).output).toBe(first.output + second);
+      });
+
+      test('keys interrupt a program; keys that wait for a prompt in vain end the terminal', async () => {
+        await tmux('send_keys', { keys: ['kept=yes; : > began; sleep 60', 'Enter'] });
+        await bash('until [ -e began ]; do sleep 0.05; done');
+        await tmux('send_keys', { keys: 'C-c' });
+        expect((await run('echo $kept')).output).toContain('yes\n');
+        const late = await tmux('send_keys', { keys: 'sleep 60', block: true, max_wait_s: 0.3 });
+        expect(late).toMatchObject({ success: false, metadata: { timed_out: true, failure: 'timeout' } });
+        expect((await run('echo "[$kept]"')).output).toBe('[]\n');
+      });
+
+      test('stop ends it with all it runs', async () => {
+        const seconds = uniqueSeconds();
+        await run(`sleep ${seconds} & kept=yes`);
+        expect(await tmux('stop')).toMatchObject({ success: true, output: 'stopped' });
+        expect(processesWith(seconds)).toEqual([]);
+        expect((await run('echo "[$kept]"')).output).toBe('[]\n');
+        expect(await tmux('stop')).toMatchObject({ success: true });
+      });
+
+      test.each([
+        [{ action: 'fly' }, 'action'],
+        [{ action: 'send_keys' }, 'keys'],
+        [{ action: 'send_keys', keys: [1] }, 'keys'],
+      ])('%j is refused', async (args, word) => {
+        const result = await call('tmux', args);
+        expect(result).toMatchObject({ success: false, metadata: { failure: 'invalid_request' } });
+        expect(result.error).toContain(word);
+      });
     });
 
     test('it may demand a sandbox, and no network', async () => {

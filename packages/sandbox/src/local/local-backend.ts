@@ -121,6 +121,7 @@ export class LocalBackend extends SlotArtifacts implements ToolBackend {
         limitBytes: options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
         spoolLimitBytes: options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,
       },
+      inContainer: options.inContainer ?? false,
       defaultTimeoutS: this.defaultTimeoutS,
     });
   }

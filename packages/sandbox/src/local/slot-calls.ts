@@ -21,6 +21,7 @@ import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { WorkspaceFullError } from './limits/limit-hits.ts';
 import type { LocalSlot } from './local-slot.ts';
 import type { PipeStock } from './process/pipe-stock.ts';
+import { withScreen } from './terminal/screen-thread.ts';
 import { runTool } from './tools/run-tool.ts';
 import type { ToolOutcome } from './tools/tool.ts';
 
@@ -36,6 +37,8 @@ export interface SlotCallsOptions {
   /** Called when a call begins; returns an outcome if the call cannot begin. */
   placeOf(slotId: string): CallPlace | ToolOutcome;
   output: { limitBytes: number; spoolLimitBytes: number };
+  /** Screens are made outside the container. */
+  inContainer: boolean;
   /** For calls without a timeout of their own. */
   defaultTimeoutS: number;
 }
@@ -89,7 +92,8 @@ export class SlotCalls {
     const executionId = `exec_${randomUUID()}`;
     const startedAt = performance.now();
     const place = this.#options.placeOf(slotId);
-    const outcome = 'slot' in place ? await this.#run(place, call, timeoutS, controller, executionId) : place;
+    const ran = 'slot' in place ? await this.#run(place, call, timeoutS, controller, executionId) : place;
+    const outcome = this.#options.inContainer ? ran : await withScreen(ran);
     return {
       success: outcome.error === '',
       output: outcome.output,

@@ -6,6 +6,7 @@ import { readFile, writeFile } from './files.ts';
 import { patch } from './patch.ts';
 import { process } from './process.ts';
 import { searchFiles } from './search-files.ts';
+import { tmux } from './tmux.ts';
 
 export const SANDBOX_TOOLS = {
   bash,
@@ -15,6 +16,7 @@ export const SANDBOX_TOOLS = {
   write_file: writeFile,
   patch,
   search_files: searchFiles,
+  tmux,
 } as const;
 
 export type SandboxToolName = keyof typeof SANDBOX_TOOLS;

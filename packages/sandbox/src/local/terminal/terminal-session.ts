@@ -74,6 +74,8 @@ export class TerminalSession {
   static async start(context: ToolContext, size: TerminalSize): Promise<TerminalSession> {
     const architecture = entryArchitecture();
     if (architecture === undefined) throw new TerminalError(`there is no program for ${process.arch}`);
+    // Other commands of the slot reach what it serves, where that is possible.
+    if (!context.isCutOff) await context.network.share();
     const program = terminalProgram(architecture);
     const session = new TerminalSession(context, size, program, await ProcessInput.open(context.pipes));
     await session.#wait(() => session.#prompts > 0, START_MS, context.signal);

@@ -6,6 +6,7 @@ import { patch } from './patch.ts';
 import { process } from './process.ts';
 import { readFile } from './read-file.ts';
 import { searchFiles } from './search-files.ts';
+import { tmux } from './tmux.ts';
 import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 import { writeFile } from './write-file.ts';
 
@@ -17,6 +18,7 @@ const RUNS: { readonly [Name in SandboxToolName]: Run<Name> } = {
   write_file: writeFile,
   patch,
   search_files: searchFiles,
+  tmux,
 };
 
 export function runTool<Name extends SandboxToolName>(
