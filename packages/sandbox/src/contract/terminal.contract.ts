@@ -193,6 +193,24 @@ export function describeTerminal({
         expect(await screen({ capture_entire: true })).toContain('\n20\n');
       });
 
+      test(
+        'a terminal may be filled with anything, and its screen is still shown',
+        sameEverywhere,
+        async () => {
+          await tmux('start');
+          const noise = `for i in $(seq 20000); do printf '\\033[1m\\001\\002\\033[499Cx\\n'; done; printf '\\033[0m'; echo end`;
+          await call('write_file', { path: 'noise', content: noise });
+          await tmux('send_keys', { keys: 'bash noise', block: true });
+          expect(await screen()).toContain('x\nend\n$\n');
+          const all = await tmux('capture', { capture_entire: true });
+          expect(all).toMatchObject({ success: true, metadata: { truncated: true } });
+          expect(all.output.length).toBeLessThanOrEqual(50_000);
+          expect(all.output.endsWith('x\nend\n$\n')).toBe(true);
+          const { output } = await tmux('stream', { max_bytes: 200_000, reset: true });
+          expect(output.endsWith(']\n')).toBe(true);
+        },
+      );
+
       test('a stream has every line once, and whole', async () => {
         await tmux('start');
         await tmux('send_keys', { keys: ["echo 'one ü'", 'Enter'], block: true });

@@ -7,6 +7,8 @@ import { StringDecoder } from 'node:string_decoder';
 /** In characters, and in pieces: many screens. */
 const MAX_LENGTH = 1024 * 1024;
 const MAX_PIECES = 10_000;
+/** A screen is made of the last of it. With every character escaped, it fits into an answer from a container. */
+const REPLAY_LENGTH = 160 * 1024;
 /** Pieces that come faster are one, up to a size that fits into a short line. */
 const PIECE_MS = 20;
 const PIECE_LENGTH = 2_000;
@@ -65,7 +67,10 @@ export class Recording {
   }
 
   replay(): Replay {
-    return { text: this.#pieces.map(({ text }) => text).join(''), alternate: this.#alternate };
+    const whole = this.#pieces.map(({ text }) => text).join('');
+    const text = whole.slice(-REPLAY_LENGTH);
+    const left = whole.slice(0, whole.length - text.length);
+    return { text, alternate: screenAfter(left, this.#alternate) };
   }
 
   /** The next calls of `stream` begin again. */
@@ -110,6 +115,12 @@ export class Recording {
     this.#gone += gone.length;
     const text = gone.map((piece) => piece.text).join('');
     this.#length -= text.length;
-    for (const [, to] of text.matchAll(SWITCHES)) this.#alternate = to === 'h';
+    this.#alternate = screenAfter(text, this.#alternate);
   }
+}
+
+/** Whether the other screen is in use after this text. */
+function screenAfter(text: string, before: boolean): boolean {
+  const last = [...text.matchAll(SWITCHES)].at(-1);
+  return last === undefined ? before : last[1] === 'h';
 }

@@ -14,6 +14,8 @@ const PROGRAM = new URL(`./screen-thread-program${extname(import.meta.url)}`, im
 /** A megabyte takes a fraction of a second. */
 const LIMIT_MS = 15_000;
 const HEAP_MB = 256;
+/** Of more lines the last ones are shown. */
+const SHOWN_LENGTH = 50_000;
 
 export interface ScreenJob extends NonNullable<ExecutionMetadata['screen']> {
   printed: string;
@@ -52,7 +54,7 @@ async function render(job: ScreenJob): Promise<string> {
 interface Outcome {
   output: string;
   error: string;
-  metadata: Pick<ExecutionMetadata, 'screen'>;
+  metadata: Pick<ExecutionMetadata, 'screen'> & Partial<Pick<ExecutionMetadata, 'truncated'>>;
 }
 
 /** The outcome with a screen as its output, if that is what its output is for. */
@@ -60,7 +62,10 @@ export async function withScreen<T extends Outcome>(outcome: T): Promise<T> {
   const { screen, ...metadata } = outcome.metadata;
   if (screen === undefined) return outcome;
   try {
-    return { ...outcome, output: await renderScreen({ ...screen, printed: outcome.output }), metadata };
+    const output = await renderScreen({ ...screen, printed: outcome.output });
+    if (output.length <= SHOWN_LENGTH) return { ...outcome, output, metadata };
+    const shown = output.slice(output.indexOf('\n', output.length - SHOWN_LENGTH) + 1);
+    return { ...outcome, output: shown, metadata: { ...metadata, truncated: true } };
   } catch (error) {
     const reason = (error as Error).message;
     return { ...outcome, output: '', error: `The screen could not be made: ${reason}.`, metadata };
