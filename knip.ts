@@ -28,8 +28,8 @@ const config: KnipConfig = {
       entry: ['src/**/*.test.ts'],
     },
     'packages/sandbox': {
-      // A thread.
-      entry: ['src/workspace/thread/file-thread-program.ts', 'src/**/testing/*.ts', 'src/**/*.test.ts'],
+      // Beside what package.json names: threads.
+      entry: ['src/**/*-thread-program.ts', 'src/**/testing/*.ts', 'src/**/*.test.ts'],
     },
     'packages/server': {
       // Beside what package.json names: threads, and processes that tests kill.

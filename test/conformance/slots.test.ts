@@ -234,6 +234,11 @@ describe('files of a slot', () => {
       headers: { authorization: `Bearer ${ADA}` },
     });
     expect(gunzipSync(await archive.arrayBuffer()).includes(TEXT)).toBe(true);
+    const whole = await fetch(server.url + url('/archive', { archive_format: 'tgz', max_bytes: '100000' }), {
+      headers: { authorization: `Bearer ${ADA}` },
+    });
+    expect(whole.headers.get('x-talaria-entry-count')).toBe('3');
+    expect(gunzipSync(await whole.arrayBuffer()).includes(TEXT)).toBe(true);
     expectError(await ada().get(url('/content', { path: 'link' })), { status: 400, code: 'invalid_path' });
     expectError(await ada().get(url('/content', { path: 'none' })), {
       status: 404,

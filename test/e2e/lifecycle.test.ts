@@ -161,7 +161,7 @@ describe('a server that is stopped', () => {
       'step.completed',
       'run.completed',
     ]);
-    expect(ofKind(frames, 'tool.completed')[0]!.preview).toContain('still running after 1 s');
+    expect(ofKind(frames, 'tool.completed')[0]!.preview).toContain('timed out after 1 s');
     expect(processesWith(marker)).toEqual([]);
   });
 

@@ -41,6 +41,7 @@ async function bundle(root: string, directory: string): Promise<void> {
       'line-thread-program': 'packages/server/src/diff/line-thread-program.ts',
       'schema-thread-program': 'packages/server/src/agent/schema-thread-program.ts',
       'file-thread-program': 'packages/sandbox/src/workspace/thread/file-thread-program.ts',
+      'screen-thread-program': 'packages/sandbox/src/local/terminal/screen-thread-program.ts',
     },
     platform: 'node',
     // Reads its own source, to take it into containers; `pg` asks for the other and does without it.

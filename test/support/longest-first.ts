@@ -18,6 +18,7 @@ const LONG = [
   'test/compat/python/openai.test.ts',
   'test/compat/javascript/openai.test.ts',
   'test/clients/python.test.ts',
+  'test/clients/agent-env.test.ts',
   'test/installed/client.test.ts',
   'test/chaos/long-session.test.ts',
   'packages/sandbox/src/local/bubblewrap-contract.test.ts',

@@ -61,9 +61,61 @@ async def test_commands_run_in_slots_and_answer_in_order(backend: SlotBackend) -
     assert [result.success for result in results] == [True, False, False, False]
     assert [result.slot_id for result in results] == [one.slot_id, two.slot_id, one.slot_id, two.slot_id]
     assert results[1].metadata["exit_code"] == 3
+    assert results[1].error == "Exit code: 3"
     assert results[2].metadata["failure"] == "invalid_request"
     assert results[3].metadata["failure"] == "timeout"
+    assert (results[3].metadata["exit_code"], results[3].metadata["timeout"]) == (-1, True)
+    assert "timed out after 2" in results[3].error
     assert await backend.execute_batch([]) == []
+
+
+@with_backend
+async def test_a_command_answers_as_the_executor_knows_it(backend: SlotBackend) -> None:
+    slot = await backend.acquire()
+
+    async def bash(command: str, **args: Any) -> Any:
+        return (await backend.execute_batch([(slot, "bash", {"command": command, **args})]))[0]
+
+    both = await bash("echo out; echo err >&2; exit 2", allow_network=False, require_sandbox=True)
+    assert (both.success, both.output, both.error) == (False, "out\n[stderr]\nerr\n", "Exit code: 2")
+    found = {name: both.metadata[name] for name in ("exit_code", "sandboxed", "network_isolated")}
+    assert found == {"exit_code": 2, "sandboxed": True, "network_isolated": True}
+    assert (await bash("echo err >&2; echo out", stderr="merged")).output == "err\nout\n"
+    assert (await bash("cd /usr; echo err >&2", stateful=True)).output == "err\n"
+    # The server of the tests gives commands no network.
+    without = await bash("echo ran", allow_network=True)
+    assert (without.success, without.output) == (False, "") and "TALARIA_ALLOW_NETWORK" in without.error
+    # The executor lets a model ask for up to ten minutes, and the server of the tests gives one.
+    [long] = await backend.execute_batch([(slot, "bash", {"command": "echo ran"})], timeout_s=600)
+    assert long.output == "ran\n"
+
+
+@with_backend
+async def test_a_slot_says_where_it_is(backend: SlotBackend) -> None:
+    slot = await backend.acquire("py-place")
+    assert (slot.is_acquired, slot.container_addr) == (True, os.environ["TALARIA_BASE_URL"])
+    assert (slot.workspace_dir, slot.alloc_id, slot.container_id) == ("/workspace", "local", "local")
+    await backend.release(slot)
+    assert (slot.is_available, slot.trajectory_id) == (True, None)
+
+
+def test_a_purge_at_the_end_deletes_the_files_of_every_trajectory() -> None:
+    async def run() -> None:
+        backend = SlotBackend()
+        await backend.start()
+        for number in range(6):
+            slot = await backend.acquire(f"py-purged-{number}")
+            await backend.execute_batch([(slot, "bash", {"command": "echo kept > file"})])
+            await backend.release(slot)
+        await backend.stop(purge=True)
+        again = SlotBackend()
+        for number in range(6):
+            slot = await again.acquire(f"py-purged-{number}")
+            assert (await again.list_artifacts(slot))["entries"] == []
+            await again.release(slot, reset_workspace=True)
+        await again.stop()
+
+    asyncio.run(run())
 
 
 @with_backend
@@ -106,20 +158,26 @@ async def test_files_are_listed_read_and_archived(backend: SlotBackend) -> None:
         ("dir/text", False),
     ]
     assert (await backend.list_artifacts(slot, max_entries=1))["truncated"] is True
+    assert (await backend.list_artifacts(slot, max_entries=1_000_000))["success"] is True
 
     text = await backend.read_artifact(slot, "dir/text", include_sha256=True)
     assert (text["success"], text["content"], text["file_size"]) == (True, "ü\n", 3)
     assert len(text["sha256"]) == 64
+    assert (text["bytes"], text["mime"]) == (3, "application/octet-stream")
+    assert (await backend.read_artifact(slot, "dir/text", max_bytes=1_000_000_000))["content"] == "ü\n"
     assert (await backend.read_artifact(slot, "bytes", encoding="base64"))["content"] == "/w=="
     assert (await backend.read_artifact(slot, "dir/text", max_bytes=2))["truncated"] is True
     missing = await backend.read_artifact(slot, "none")
     assert missing["success"] is False and "artifact_not_found" in missing["error"]
 
-    packed = await backend.archive_artifacts(slot, "dir")
+    packed = await backend.archive_artifacts(slot, "dir", archive_format="tgz")
+    assert (packed["format"], packed["encoding"], packed["entry_count"]) == ("tgz", "base64", 1)
+    assert (await backend.archive_artifacts(slot, archive_format="zip"))["entry_count"] == 3
     content = base64.b64decode(packed["content"])
     assert packed["bytes"] == len(content)
     assert tarfile.open(fileobj=io.BytesIO(content)).extractfile("text").read() == "ü\n".encode()  # type: ignore[union-attr]
-    assert (await backend.archive_artifacts(slot, max_bytes=10))["success"] is False
+    refused = await backend.archive_artifacts(slot, max_bytes=10)
+    assert (refused["success"], refused["entry_count"]) == (False, 0)
 
 
 @with_backend

@@ -23,6 +23,7 @@ type Row = ContractPart | typeof LIMITS;
 export const ROWS: Readonly<Record<Row, string>> = {
   results: 'results of commands: output, exit codes, signals',
   arguments: 'wrong arguments are refused by name',
+  demands: 'a call may demand a sandbox, a network or none, and its errors apart',
   environment: 'a clean environment, nothing of the server in it',
   ending: 'timeouts and aborts leave no process',
   output: 'long output: head, tail, and the whole in a file',
@@ -30,6 +31,7 @@ export const ROWS: Readonly<Record<Row, string>> = {
   patch: '`patch`',
   search_files: '`search_files`',
   paths: 'no path leads out of the workspace',
+  terminal: 'a terminal of the slot, and a shell in it that lives across calls',
   'stateful commands': 'a shell that keeps its directory and variables',
   'background processes': 'background processes',
   batches: 'batches: 200 calls across many slots',

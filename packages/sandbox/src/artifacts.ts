@@ -45,7 +45,8 @@ export interface ListOptions {
   signal?: AbortSignal | undefined;
 }
 
-export const ARCHIVE_FORMATS = ['tar.gz', 'tar', 'zip'] as const;
+/** `tgz` is another name of `tar.gz`. */
+export const ARCHIVE_FORMATS = ['tar.gz', 'tgz', 'tar', 'zip'] as const;
 export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
 
 export interface ArchiveOptions {
@@ -126,4 +127,6 @@ export interface ArchiveArtifactsOptions {
 export interface ArtifactArchive {
   archiveFormat: ArchiveFormat;
   content: Buffer;
+  /** Files and directories in it. */
+  entryCount: number;
 }

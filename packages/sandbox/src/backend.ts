@@ -99,6 +99,19 @@ export interface ExecutionMetadata {
   /** The file with the whole output, as commands see it, if the output was truncated and could be stored. */
   full_output_path?: string;
   failure?: FailureReason;
+  /** Of a command: something isolates it from the machine. */
+  sandboxed?: boolean;
+  /** Of a command: it has no network. */
+  network_isolated?: boolean;
+  /** Of a command in the terminal of its slot. */
+  stateful?: boolean;
+  /** The size of the terminal that was started, in columns and rows. */
+  pane_width?: number;
+  pane_height?: number;
+  /** How many bytes of its recording were streamed. */
+  stream_offset?: number;
+  /** The output is what a terminal printed: a screen has to be made of it (terminal/screen-thread.ts). Callers never see this. */
+  screen?: { columns: number; rows: number; alternate: boolean; entire: boolean };
   /**
    * Present if the slot was lost with its container; acquire again. `kept`: the files of its workspace are as the calls left
    * them. `reverted`: they are as they were when the slot was acquired, because they were in the container.

@@ -20,6 +20,10 @@ class Talaria:
         self.runs = Runs(self._transport)
         self.slots = Slots(self._transport)
 
+    @property
+    def base_url(self) -> str:
+        return self._transport.base_url
+
     async def close(self) -> None:
         await self._transport.close()
 

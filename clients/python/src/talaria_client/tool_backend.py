@@ -5,17 +5,26 @@ executor, names and defaults included.
 - `execute_batch` answers in the order of its requests. A call that failed, timed out, or whose slot is gone is a result
   with `success=False`; it spoils no other and is never repeated.
 - `acquire` waits for a free slot, until it has one or `acquire_timeout_s` is over: then it raises `no_slot_free`.
+- Commands answer in the form that the executor knows: errors after the output under a line `[stderr]`, `Exit code: n`, and
+  `exit_code: -1` with `timeout: true` for one that took too long.
+- A timeout or a bound that is larger than the server's own maximum means that maximum.
 - The artifact helpers answer with a dictionary that has `success` and `error`, and do not raise for what is wrong with a
   file or its slot.
+- `stop(purge=True)` also deletes the files of trajectories that were released before.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-from dataclasses import dataclass, field
-from typing import Any, Awaitable, Callable, Dict, List, Optional, Protocol, Tuple
+import io
+import logging
+import mimetypes
+import tarfile
+import zipfile
+from typing import Any, Awaitable, Callable, Dict, Iterable, List, Optional, Protocol, Set, Tuple
 
+from .agent_env import ExecutionResult, Slot, SlotState
 from .client import Talaria
 from .errors import APIError, SlotNotFound, TalariaError
 from .transport import Json, to_json
@@ -24,25 +33,15 @@ from .transport import Json, to_json
 BATCH_MAX = 256
 ARTIFACT_TIMEOUT_S = 600.0
 PAUSE_S = 1.0
+#: What the server takes at most.
+READ_MAX_BYTES = 10_000_000
+LIST_MAX_ENTRIES = 10_000
+ARCHIVE_MAX_BYTES = 67_108_864
+ARCHIVE_MAX_ENTRIES = 1_000_000
+#: How many trajectories are purged at a time.
+PURGED_AT_A_TIME = 16
 
-
-@dataclass
-class Slot:
-    slot_id: str
-    container_id: str = ""
-    workspace_dir: str = ""
-    state: str = "acquired"
-    trajectory_id: Optional[str] = None
-
-
-@dataclass
-class ExecutionResult:
-    success: bool
-    output: str = ""
-    error: str = ""
-    execution_id: str = ""
-    slot_id: str = ""
-    metadata: Dict[str, Any] = field(default_factory=dict)
+log = logging.getLogger("talaria_client")
 
 
 class ToolBackend(Protocol):
@@ -115,6 +114,8 @@ class SlotBackend:
         self._acquire_timeout_s = acquire_timeout_s
         self._default_timeout_s: Optional[float] = None
         self._held: Dict[str, Slot] = {}
+        #: Trajectories whose files are still on the server.
+        self._kept: Set[str] = set()
 
     @property
     def default_timeout_s(self) -> Optional[float]:
@@ -127,12 +128,12 @@ class SlotBackend:
         self._default_timeout_s = float(stats["default_timeout_s"])
 
     async def stop(self, *, purge: bool = False) -> None:
-        """Releases every slot that was acquired here; `purge` deletes their files."""
+        """Releases every slot that was acquired here; `purge` deletes the files of every trajectory that had one."""
         try:
-            releases = [self.release(slot, reset_workspace=purge) for slot in list(self._held.values())]
-            for failure in await asyncio.gather(*releases, return_exceptions=True):
-                if isinstance(failure, BaseException):
-                    raise failure
+            await _all(self.release(slot, reset_workspace=purge) for slot in list(self._held.values()))
+            if purge:
+                at_a_time = asyncio.Semaphore(PURGED_AT_A_TIME)
+                await _all(self._purge(trajectory_id, at_a_time) for trajectory_id in list(self._kept))
         finally:
             if self._owns_client:
                 await self._client.close()
@@ -149,20 +150,26 @@ class SlotBackend:
             raise APIError(429, "no_slot_free", message) from None
         slot = Slot(
             slot_id=acquired["id"],
-            container_id=acquired["container_id"],
+            alloc_id=acquired["container_id"],
+            container_addr=self._client.base_url,
             workspace_dir=acquired["workspace_dir"],
-            state=acquired["state"],
+            state=SlotState(acquired["state"]),
             trajectory_id=acquired["trajectory_id"],
         )
         self._held[slot.slot_id] = slot
+        if slot.trajectory_id is not None:
+            self._kept.add(slot.trajectory_id)
         return slot
 
     async def release(self, slot: Slot, *, reset_workspace: bool = False) -> None:
         """A slot that is gone already counts as released."""
         self._held.pop(slot.slot_id, None)
-        slot.state = "available"
+        trajectory_id = slot.trajectory_id
+        slot.release()
         try:
             await self._client.slots.release(slot.slot_id, reset_workspace=reset_workspace)
+            if reset_workspace and trajectory_id is not None:
+                self._kept.discard(trajectory_id)
         except SlotNotFound:
             pass
 
@@ -199,7 +206,7 @@ class SlotBackend:
         query = {
             "path": path,
             "encoding": encoding,
-            "max_bytes": max_bytes,
+            "max_bytes": _at_most(max_bytes, READ_MAX_BYTES),
             "include_sha256": "true" if include_sha256 else None,
         }
 
@@ -207,7 +214,8 @@ class SlotBackend:
             found = await self._client.slots.read_artifact(slot.slot_id, query, timeout_s or ARTIFACT_TIMEOUT_S)
             content = str(found["content"])
             length = len(base64.b64decode(content) if encoding == "base64" else content.encode())
-            return {**found, "bytes": length, "file_size": found["size"]}
+            mime = mimetypes.guess_type(path)[0] or "application/octet-stream"
+            return {**found, "bytes": length, "file_size": found["size"], "mime": mime}
 
         return await _told(read, {"path": path, "encoding": encoding, "content": ""})
 
@@ -220,7 +228,11 @@ class SlotBackend:
         max_entries: Optional[int] = None,
         timeout_s: Optional[float] = None,
     ) -> Dict[str, Any]:
-        query = {"path": path, "recursive": "true" if recursive else None, "max_entries": max_entries}
+        query = {
+            "path": path,
+            "recursive": "true" if recursive else None,
+            "max_entries": _at_most(max_entries, LIST_MAX_ENTRIES),
+        }
 
         async def look() -> Dict[str, Any]:
             found = await self._client.slots.list_artifacts(slot.slot_id, query, timeout_s or ARTIFACT_TIMEOUT_S)
@@ -243,16 +255,26 @@ class SlotBackend:
         timeout_s: Optional[float] = None,
     ) -> Dict[str, Any]:
         """`content` is the archive in base64."""
-        query = {"path": path, "format": archive_format, "max_bytes": max_bytes, "max_entries": max_entries}
+        query = {
+            "path": path,
+            "format": archive_format,
+            "max_bytes": _at_most(max_bytes, ARCHIVE_MAX_BYTES),
+            "max_entries": _at_most(max_entries, ARCHIVE_MAX_ENTRIES),
+        }
 
         async def pack() -> Dict[str, Any]:
             archive = await self._client.slots.archive_artifacts(
                 slot.slot_id, query, timeout_s or ARTIFACT_TIMEOUT_S
             )
-            content = base64.b64encode(archive).decode()
-            return {"content": content, "encoding": "base64", "format": archive_format, "bytes": len(archive)}
+            return {
+                **about,
+                "content": base64.b64encode(archive).decode(),
+                "bytes": len(archive),
+                "entry_count": await asyncio.to_thread(_entries_in, archive),
+            }
 
-        return await _told(pack, {"content": "", "encoding": "base64", "format": archive_format, "bytes": 0})
+        about = {"encoding": "base64", "format": archive_format}
+        return await _told(pack, {**about, "content": "", "bytes": 0, "entry_count": 0})
 
     async def _acquire(self, trajectory_id: Optional[str]) -> Json:
         while True:
@@ -261,12 +283,20 @@ class SlotBackend:
             except APIError as error:
                 if error.code != "no_slot_free":
                     raise
+                log.warning(
+                    "No slot is free yet; this backend holds %d. Acquiring waits until one is released: if nothing "
+                    "releases any, give the server more (TALARIA_MAX_SLOTS, TALARIA_MAX_SLOTS_PER_KEY).",
+                    len(self._held),
+                )
                 await asyncio.sleep(error.retry_after_s or PAUSE_S)
 
     async def _execute(
         self, requests: List[Tuple[Slot, str, Dict[str, Any]]], timeout_s: Optional[float]
     ) -> List[ExecutionResult]:
-        calls = [{"slot_id": slot.slot_id, "tool": tool, "args": args} for slot, tool, args in requests]
+        calls = [
+            {"slot_id": slot.slot_id, "tool": tool, "args": _as_sent(tool, args)} for slot, tool, args in requests
+        ]
+        timeout_s = _at_most(timeout_s, self._default_timeout_s)
         try:
             results = await self._client.slots.execute(calls, timeout_s=timeout_s)
         except SlotNotFound as error:
@@ -278,10 +308,55 @@ class SlotBackend:
         except TalariaError as error:
             # Whether the calls have run is not known: they are told as failed, and not repeated.
             return [_not_run(slot, "backend_down", str(error)) for slot, _, _ in requests]
-        return [ExecutionResult(**{name: result[name] for name in RESULT_FIELDS}) for result in results]
+        return [
+            _as_executor_knows(tool, ExecutionResult(**{name: result[name] for name in RESULT_FIELDS}))
+            for (_, tool, _), result in zip(requests, results)
+        ]
+
+    async def _purge(self, trajectory_id: str, at_a_time: asyncio.Semaphore) -> None:
+        async with at_a_time:
+            await self.release(await self.acquire(trajectory_id), reset_workspace=True)
 
 
 RESULT_FIELDS = ("success", "output", "error", "execution_id", "slot_id", "metadata")
+#: They run a command, and have its exit code.
+COMMANDS = ("bash", "bash_stateful")
+
+
+def _as_sent(tool: str, args: Dict[str, Any]) -> Dict[str, Any]:
+    if tool != "bash" or args.get("stateful") or args.get("background"):
+        return args
+    return {"stderr": "after", **args}
+
+
+def _as_executor_knows(tool: str, result: ExecutionResult) -> ExecutionResult:
+    """`duration_s` and the other metadata stay."""
+    if tool not in COMMANDS:
+        return result
+    if result.metadata.get("timed_out"):
+        result.metadata.update(exit_code=-1, timeout=True)
+    elif result.metadata.get("exit_code") and "failure" not in result.metadata:
+        result.error = f"Exit code: {result.metadata['exit_code']}"
+    return result
+
+
+def _at_most(wanted: Any, most: Any) -> Any:
+    return wanted if wanted is None or most is None else min(wanted, most)
+
+
+def _entries_in(archive: bytes) -> int:
+    """How many files and directories; read as a stream, because unpacked it may be larger than memory."""
+    if zipfile.is_zipfile(io.BytesIO(archive)):
+        return len(zipfile.ZipFile(io.BytesIO(archive)).namelist())
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r|*") as entries:
+        return sum(1 for _ in entries)
+
+
+async def _all(works: Iterable[Awaitable[None]]) -> None:
+    """Each is done, whatever becomes of the others; then the first failure is raised."""
+    for failure in await asyncio.gather(*works, return_exceptions=True):
+        if isinstance(failure, BaseException):
+            raise failure
 
 
 def _not_run(slot: Slot, failure: str, error: str) -> ExecutionResult:

@@ -31,8 +31,9 @@ class Transport:
         self._max_retries = max_retries
         # Batches and waits for slots are many at once; a bound here would make them wait for each other.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+        self.base_url = url.rstrip("/").removesuffix("/v1")
         self._http = httpx.AsyncClient(
-            base_url=url.rstrip("/").removesuffix("/v1"), headers=headers, limits=limits, timeout=DEFAULT_TIMEOUT_S
+            base_url=self.base_url, headers=headers, limits=limits, timeout=DEFAULT_TIMEOUT_S
         )
 
     async def close(self) -> None:

@@ -33,7 +33,8 @@ export interface ArtifactReadOptions extends RequestOptions, AtQuery {
 export interface ArchiveQuery extends AtQuery {
   /** A directory or file of the workspace; the whole workspace by default. */
   path?: string | undefined;
-  format?: 'tar.gz' | 'tar' | 'zip' | undefined;
+  /** `tgz` is another name of `tar.gz`, which is the default. */
+  format?: 'tar.gz' | 'tgz' | 'tar' | 'zip' | undefined;
 }
 
 export interface ArtifactConditions {

@@ -19,7 +19,7 @@ import type { Params } from '../params.ts';
 import { Reading } from '../reading.ts';
 import { parseData, readMessages } from '../sse-messages.ts';
 import { type Fields, isFields, type RequestOptions, segment, type Transport } from '../transport.ts';
-import { Artifacts } from './artifacts.ts';
+import { type ArchiveQuery, Artifacts } from './artifacts.ts';
 
 export type AcquireSlotParams = Params<AcquireSlotRequest>;
 export type ExecuteSlotsParams = Params<ExecuteSlotsRequest>;
@@ -31,6 +31,14 @@ export interface SlotArtifactQuery {
   /** A longer file is cut, and the result says so. */
   max_bytes?: number | undefined;
   include_sha256?: boolean | undefined;
+}
+
+export interface SlotArchiveQuery extends ArchiveQuery {
+  /** The same as `format`, by the name that executors of trainers use. */
+  archive_format?: ArchiveQuery['format'];
+  /** A larger archive is refused. */
+  max_bytes?: number | undefined;
+  max_entries?: number | undefined;
 }
 
 /** The server waits for a free slot. */
@@ -137,6 +145,15 @@ export class SlotArtifacts extends Artifacts<SlotArtifactList> {
       repeat: true,
     } as const;
     return this.#transport.json<SlotArtifact>(call, options);
+  }
+
+  /** A directory as an archive. With a limit or `archive_format` it comes in one piece, with `X-Talaria-Entry-Count`. */
+  override archive(
+    slotId: string,
+    query: SlotArchiveQuery = {},
+    options: RequestOptions = {},
+  ): Promise<Response> {
+    return super.archive(slotId, query, options);
   }
 }
 

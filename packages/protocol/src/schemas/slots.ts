@@ -30,7 +30,7 @@ export const SlotCallSchema = Type.Object({
   slot_id: Type.String({ minLength: 1 }),
   tool: Type.String({
     minLength: 1,
-    description: 'bash, read_file, write_file, patch, search_files or process',
+    description: 'bash, bash_stateful, read_file, write_file, patch, search_files, process or tmux',
   }),
   args: MayBeNull(Type.Record(Type.String(), Type.Unknown())),
 });
@@ -67,6 +67,14 @@ export const SlotResultSchema = Type.Object({
       Type.String({
         description: 'timeout, aborted, oom, disk_full, process_limit, gone, backend_down or invalid_request',
       }),
+    ),
+    sandboxed: Type.Optional(Type.Boolean({ description: 'Of a command: something isolates it' })),
+    network_isolated: Type.Optional(Type.Boolean({ description: 'Of a command: it has no network' })),
+    stateful: Type.Optional(Type.Boolean({ description: 'Of a command in the terminal of its slot' })),
+    pane_width: Type.Optional(Type.Integer({ minimum: 1, description: 'Columns of a terminal' })),
+    pane_height: Type.Optional(Type.Integer({ minimum: 1, description: 'Rows of a terminal' })),
+    stream_offset: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'How many bytes of a recording were streamed' }),
     ),
     files_after_loss: FilesAfterLoss,
   }),

@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExecuteOptions, ExecutionRequest, ExecutionResult, FailureReason, Slot } from '../backend.ts';
 import { checkRequest, slotIdOf } from '../check-caller.ts';
 import { SandboxError } from '../errors.ts';
+import { withScreen } from '../local/terminal/screen-thread.ts';
 import { notRun } from '../not-run.ts';
 import type { SlotEnds, SlotPool } from '../pool/slot-pool.ts';
 import type { CheckedCall } from '../tools/sandbox-tools.ts';
@@ -115,7 +116,7 @@ export class ContainerCalls {
     batches.set(container, batch);
     batch.push({ call: { ...call, slotId: innerSlotId }, settle });
     const answer = await promise;
-    if (answer) return answer;
+    if (answer) return withScreen(answer);
     // Even if the container died afterwards: the caller that released the slot wanted the call to end.
     if (released.aborted) return fail('aborted', 'The slot was released.');
     const end = await this.#slots.endOf(container);

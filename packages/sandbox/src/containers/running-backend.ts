@@ -163,7 +163,7 @@ function blueprintOf(options: RunningOptions, nested: boolean, limits: DividedLi
     slots: poolLimits(options).slotsPerContainer,
     backend: {
       isolation: nested ? 'auto' : 'none',
-      ...{ allowNetwork, containerLimits: limits.container, ...limits.inside },
+      ...{ inContainer: true, allowNetwork, containerLimits: limits.container, ...limits.inside },
       ...defined({ defaultTimeoutS, outputLimitBytes, spoolLimitBytes }),
     },
   };

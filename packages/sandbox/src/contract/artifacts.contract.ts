@@ -45,6 +45,14 @@ export function describeArtifacts(
   describe('artifacts', when('artifacts'), () => {
     describeWorkspaceReader(files);
 
+    test.each(FORMATS)('%s says how many files and directories it holds', async (archiveFormat) => {
+      const many = `for i in $(seq 200); do echo $i > ${'n'.repeat(120)}$i; done; head -c 300001 /dev/urandom > large`;
+      await run(`mkdir -p tree/a/b tree/empty; cd tree; ${many}; ln -s large link; : > a/b/none`);
+      expect(await archive('tree', { archiveFormat })).toMatchObject({ archiveFormat, entryCount: 205 });
+      expect(await archive('tree/empty', { archiveFormat })).toMatchObject({ entryCount: 0 });
+      expect(await archive('tree/large', { archiveFormat })).toMatchObject({ entryCount: 1 });
+    });
+
     describe('reading', () => {
       test('text, with its size and digest', async () => {
         await run('mkdir -p a/b; printf "h\\303\\251llo\\n" > a/b/file');

@@ -25,9 +25,11 @@ const GENEROUS_LIMITS = {
 /** The parts that depend on the isolation. The others are the same code under every one. */
 const PARTS_OF_ISOLATION: readonly ContractPart[] = [
   'results',
+  'demands',
   'environment',
   'ending',
   'output',
+  'terminal',
   'timeouts',
   'neighbours',
   'background processes',
@@ -35,7 +37,7 @@ const PARTS_OF_ISOLATION: readonly ContractPart[] = [
 ];
 
 /** The parts that `npm test` runs, too. local-backend.test.ts shows how commands end without isolation. */
-const TEST_PARTS: readonly ContractPart[] = ['environment'];
+const TEST_PARTS: readonly ContractPart[] = ['demands', 'environment', 'terminal'];
 
 export async function describeLocalContract(
   isolation: Isolation['kind'],

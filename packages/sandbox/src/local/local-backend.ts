@@ -26,6 +26,8 @@ import { SlotArtifacts } from '../workspace/slot-artifacts.ts';
 import { anonymousWorkspaceName, workspaceName } from '../workspace/workspace-names.ts';
 import { Workspaces } from '../workspace/workspaces.ts';
 import { SharedNetwork } from './background/shared-network.ts';
+import type { Confinement } from './confinement.ts';
+import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { chooseIsolation } from './isolation/probe.ts';
 import type { WantedUsers } from './isolation/slot-users.ts';
 import { observeTrial, type TrialSite } from './isolation/trial.ts';
@@ -72,6 +74,8 @@ export interface LocalBackendOptions {
   preferredLimits?: SandboxLimits;
   /** The limits that the container around this process enforces for all its commands. */
   containerLimits?: SandboxLimits;
+  /** A container around this process isolates its commands, and has a network only with `allowNetwork`. */
+  inContainer?: boolean;
   /**
    * For a backend without isolation and with one slot: all directories that commands can write to. Together they count against
    * the limit of the workspace. By default the workspace and its /tmp.
@@ -117,6 +121,7 @@ export class LocalBackend extends SlotArtifacts implements ToolBackend {
         limitBytes: options.outputLimitBytes ?? DEFAULT_OUTPUT_LIMIT_BYTES,
         spoolLimitBytes: options.spoolLimitBytes ?? DEFAULT_SPOOL_LIMIT_BYTES,
       },
+      inContainer: options.inContainer ?? false,
       defaultTimeoutS: this.defaultTimeoutS,
     });
   }
@@ -278,7 +283,13 @@ export class LocalBackend extends SlotArtifacts implements ToolBackend {
     const slot = this.#slots.get(slotId);
     if (!slot || slot.state === 'releasing') return failure('gone', `The slot ${slotId} was released.`);
     const { isolation, pipes } = this.#running;
-    return { slot, isolation, pipes };
+    return { slot, isolation, pipes, confinement: this.#confinementBy(isolation) };
+  }
+
+  #confinementBy({ kind }: IsolationDriver): Confinement {
+    const { inContainer = false, allowNetwork = false } = this.#options;
+    const sandboxed = kind !== 'none' || inContainer;
+    return { sandboxed, network: allowNetwork || !sandboxed, canCutOff: kind !== 'none' };
   }
 
   #started(): Running {

@@ -5,6 +5,7 @@ import { BackgroundProcesses } from './background/background-processes.ts';
 import type { SharedNetwork } from './background/shared-network.ts';
 import type { SlotSeat } from './keeper/slot-seat.ts';
 import type { SlotLimits } from './limits/slot-limits.ts';
+import { SlotTerminal } from './terminal/slot-terminal.ts';
 
 export type SlotParts = Pick<
   LocalSlot,
@@ -28,6 +29,7 @@ export class LocalSlot implements Slot {
   /** One per execution in progress; aborting it ends the execution. */
   readonly executions = new Map<AbortController, Promise<unknown>>();
   readonly processes = new BackgroundProcesses();
+  readonly terminal = new SlotTerminal();
   /**
    * Unless it has failed, `executing` follows from the executions: a call is in progress. Background processes do not
    * count, because the slot is free for the next call.
@@ -58,7 +60,7 @@ export class LocalSlot implements Slot {
   async end(): Promise<void> {
     for (const controller of this.executions.keys()) controller.abort();
     await Promise.allSettled(this.executions.values());
-    await this.processes.endAll();
+    await Promise.all([this.processes.endAll(), this.terminal.close()]);
     await this.network.close();
     await this.seat.close();
   }

@@ -16,10 +16,12 @@ import type { CheckedCall } from '../tools/sandbox-tools.ts';
 import { InvalidPathError, WorkspacePathError } from '../workspace/files/path-components.ts';
 import type { Workspace } from '../workspace/workspaces.ts';
 import { ProcessError } from './background/background-processes.ts';
+import type { Confinement } from './confinement.ts';
 import type { IsolationDriver } from './isolation/isolation-driver.ts';
 import { WorkspaceFullError } from './limits/limit-hits.ts';
 import type { LocalSlot } from './local-slot.ts';
 import type { PipeStock } from './process/pipe-stock.ts';
+import { withScreen } from './terminal/screen-thread.ts';
 import { runTool } from './tools/run-tool.ts';
 import type { ToolOutcome } from './tools/tool.ts';
 
@@ -28,12 +30,15 @@ export interface CallPlace {
   slot: LocalSlot;
   isolation: IsolationDriver;
   pipes: PipeStock;
+  confinement: Confinement;
 }
 
 export interface SlotCallsOptions {
   /** Called when a call begins; returns an outcome if the call cannot begin. */
   placeOf(slotId: string): CallPlace | ToolOutcome;
   output: { limitBytes: number; spoolLimitBytes: number };
+  /** Screens are made outside the container. */
+  inContainer: boolean;
   /** For calls without a timeout of their own. */
   defaultTimeoutS: number;
 }
@@ -87,7 +92,8 @@ export class SlotCalls {
     const executionId = `exec_${randomUUID()}`;
     const startedAt = performance.now();
     const place = this.#options.placeOf(slotId);
-    const outcome = 'slot' in place ? await this.#run(place, call, timeoutS, controller, executionId) : place;
+    const ran = 'slot' in place ? await this.#run(place, call, timeoutS, controller, executionId) : place;
+    const outcome = this.#options.inContainer ? ran : await withScreen(ran);
     return {
       success: outcome.error === '',
       output: outcome.output,
@@ -104,7 +110,7 @@ export class SlotCalls {
   }
 
   async #run(
-    { slot, isolation, pipes }: CallPlace,
+    { slot, isolation, pipes, confinement }: CallPlace,
     call: CheckedCall,
     timeoutS: number | undefined,
     controller: AbortController,
@@ -118,9 +124,12 @@ export class SlotCalls {
       slotLimits: slot.limits,
       pipes,
       processes: slot.processes,
+      terminal: slot.terminal,
       network: slot.network,
       seat: slot.seat,
       limits: this.#options.output,
+      confinement,
+      isCutOff: false,
       defaultTimeoutS: timeoutS ?? this.#options.defaultTimeoutS,
       maxTimeoutS: Math.min(timeoutS ?? LONGEST_TIMER_S, LONGEST_TIMER_S),
       signal: controller.signal,

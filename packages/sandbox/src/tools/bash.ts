@@ -28,12 +28,38 @@ const PROPERTIES = {
   background: { type: 'boolean', description: 'Leave it running; it ends with your task at the latest' },
 } as const;
 
+/**
+ * What the holder of a slot may ask besides. A model may not: it could give itself a network, or make a harmless command
+ * run anything with a variable.
+ */
+const HOLDER_PROPERTIES = {
+  env: {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Variables of the command, besides the usual ones',
+  },
+  stderr: {
+    type: 'string',
+    enum: ['merged', 'after'],
+    description:
+      'merged: standard error is in the output, in order; after: it follows the output, under a line [stderr]',
+  },
+  allow_network: {
+    type: 'boolean',
+    description: 'false: without a network; true: fails if the sandbox has none',
+  },
+  require_sandbox: { type: 'boolean', description: 'Fails if nothing isolates commands' },
+} as const;
+
 const EXAMPLE = { command: 'npm test', timeout: 120 };
 
 interface CommandArguments {
   readonly command: string;
   readonly workdir?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly stderr?: 'merged' | 'after';
+  readonly stateful?: boolean;
+  readonly background?: boolean;
 }
 
 export const bash = defineTool({
@@ -41,21 +67,13 @@ export const bash = defineTool({
   description: DESCRIPTION,
   schema: {
     type: 'object',
-    properties: {
-      ...PROPERTIES,
-      env: {
-        type: 'object',
-        additionalProperties: { type: 'string' },
-        description: 'Variables of the command, besides the usual ones',
-      },
-    },
+    properties: { ...PROPERTIES, ...HOLDER_PROPERTIES },
     required: ['command'],
   },
   example: EXAMPLE,
   refuse: refuseCommand,
 });
 
-/** Without `env`: it can make a harmless command run anything, so nobody could judge a command by its text. */
 export const terminal = defineTool({
   name: 'terminal',
   description: DESCRIPTION,
@@ -64,7 +82,10 @@ export const terminal = defineTool({
   refuse: refuseCommand,
 });
 
-function refuseCommand({ command, workdir, env = {} }: CommandArguments): Refusal | undefined {
+function refuseCommand(args: CommandArguments): Refusal | undefined {
+  const { command, workdir, env = {}, stderr, stateful = false, background = false } = args;
+  if (stderr === 'after' && (stateful || background))
+    return { problem: "'stderr' is for commands that are neither stateful nor in the background" };
   if (command.includes('\0')) return { problem: "'command' contains a NUL character" };
   if (workdir !== undefined && !canBeInWorkspace(workdir))
     return {

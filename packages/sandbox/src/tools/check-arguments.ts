@@ -48,6 +48,12 @@ function checkValue(schema: PropertySchema, value: unknown, name: string, proble
   const wrong = (): undefined => {
     problems.push(`'${name}' must be ${expected(schema)}, not ${found(value)}`);
   };
+  if ('items' in schema && typeof schema.type !== 'string') {
+    const isList = Array.isArray(value) && value.length <= schema.maxItems;
+    if (typeof value === 'string' || (isList && value.every((each) => typeof each === 'string')))
+      return value;
+    return wrong();
+  }
   switch (schema.type) {
     case 'array':
       if (!Array.isArray(value) || value.length > schema.maxItems) return wrong();
@@ -89,6 +95,9 @@ function isText(schema: StringSchema, value: string): boolean {
 }
 
 function expected(schema: PropertySchema): string {
+  if ('items' in schema && typeof schema.type !== 'string') {
+    return `a string or an array of at most ${schema.maxItems} strings`;
+  }
   switch (schema.type) {
     case 'string':
       if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;

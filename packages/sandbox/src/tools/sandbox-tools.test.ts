@@ -6,7 +6,7 @@ const id = 'proc_0123456789';
 
 describe('a call that can never work is refused', () => {
   test.each<[string, unknown, string]>([
-    ['terminal', {}, 'Unknown tool terminal; there are bash, process, read_file'],
+    ['terminal', {}, 'Unknown tool terminal; there are bash, bash_stateful, process, read_file'],
     ['constructor', {}, 'Unknown tool constructor'],
     ['bash', { command: 'a\0b' }, "'command' contains a NUL"],
     ['bash', { command: 'ls', timeout: 0 }, "'timeout' must be a number of at least 0.001, not 0"],
@@ -22,6 +22,16 @@ describe('a call that can never work is refused', () => {
     ['patch', {}, 'missing: path, old_string, new_string'],
     ['patch', { path: 'a', old_string: 'b' }, 'missing: new_string'],
     ['patch', { patch: 'x', path: 'a' }, "'patch' goes alone, without path"],
+    ['bash', { command: 'ls', stderr: 'after', stateful: true }, "'stderr' is for commands that are neither"],
+    ['bash', { command: 'ls', allow_network: 'no' }, "'allow_network' must be true or false"],
+    ['bash_stateful', { command: 'a\0b' }, "'command' contains a NUL"],
+    ['tmux', { action: 'send_keys' }, "'keys' says what to type"],
+    [
+      'tmux',
+      { action: 'send_keys', keys: [1] },
+      "'keys' must be a string or an array of at most 1000 strings",
+    ],
+    ['tmux', { action: 'fly' }, "'action' must be one of start, send_keys, capture, stream, stop"],
     ['search_files', { pattern: 'a\nb' }, "'pattern' must be one line"],
     ['search_files', { pattern: '*.py', target: 'files', glob: '*' }, "leave 'glob' out"],
   ])('%s %j', (tool, args, words) => {
@@ -37,12 +47,14 @@ test.each<[string, object]>([
   ['patch', { path: 'a', old_string: 'b', new_string: '', replace_all: true }],
   ['search_files', { pattern: '*.py', target: 'files', limit: 5000 }],
   ['read_file', { path: ' ' }],
+  ['tmux', { action: 'send_keys', keys: 'ls', block: true, max_wait_s: 0.5 }],
+  ['tmux', { action: 'send_keys', keys: ['ls', 'Enter'], pane_width: 80 }],
 ])('%s %j is right', (tool, args) => {
   expect(checkCall(tool, args)).toEqual({ tool, args });
 });
 
-test('a model gets no way to set variables, which could make any command run another', () => {
-  const { env: _, ...others } = bash.schema.properties;
+test('a model gets no way to set variables, which could make any command run another, nor a network', () => {
+  const { env, stderr, allow_network, require_sandbox, ...others } = bash.schema.properties;
   expect(terminal.schema.properties).toEqual(others);
   expect(() => terminal.check({ command: 'ls', env: { PATH: '/tmp' } })).toThrow("'env' is not an argument");
 });

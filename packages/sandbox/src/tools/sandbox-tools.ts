@@ -1,18 +1,22 @@
 /** The tools of a slot, by the names under which every backend runs them. */
 import { bash } from './bash.ts';
+import { bashStateful } from './bash-stateful.ts';
 import { InvalidArguments } from './check-arguments.ts';
 import { readFile, writeFile } from './files.ts';
 import { patch } from './patch.ts';
 import { process } from './process.ts';
 import { searchFiles } from './search-files.ts';
+import { tmux } from './tmux.ts';
 
 export const SANDBOX_TOOLS = {
   bash,
+  bash_stateful: bashStateful,
   process,
   read_file: readFile,
   write_file: writeFile,
   patch,
   search_files: searchFiles,
+  tmux,
 } as const;
 
 export type SandboxToolName = keyof typeof SANDBOX_TOOLS;

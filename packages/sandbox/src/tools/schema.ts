@@ -39,13 +39,26 @@ export interface ArraySchema extends Described {
   maxItems: number;
 }
 
+/** A text, or a list of texts. */
+export interface TextsSchema extends Described {
+  type: readonly ['string', 'array'];
+  items: { type: 'string' };
+  maxItems: number;
+}
+
 /** Names that the caller chooses, each with a text. */
 export interface StringsSchema extends Described {
   type: 'object';
   additionalProperties: { type: 'string' };
 }
 
-export type PropertySchema = StringSchema | NumberSchema | BooleanSchema | ArraySchema | StringsSchema;
+export type PropertySchema =
+  | StringSchema
+  | NumberSchema
+  | BooleanSchema
+  | ArraySchema
+  | TextsSchema
+  | StringsSchema;
 
 export interface ObjectSchema {
   type: 'object';
@@ -61,9 +74,11 @@ type ValueOf<Schema> = Schema extends { enum: readonly (infer Word)[] }
       ? number
       : Schema extends { type: 'boolean' }
         ? boolean
-        : Schema extends { items: infer Items extends ObjectSchema }
-          ? ArgumentsOf<Items>[]
-          : Readonly<Record<string, string>>;
+        : Schema extends { type: readonly ['string', 'array'] }
+          ? string | readonly string[]
+          : Schema extends { items: infer Items extends ObjectSchema }
+            ? ArgumentsOf<Items>[]
+            : Readonly<Record<string, string>>;
 
 type Required<Schema extends ObjectSchema> = keyof Schema['properties'] & Schema['required'][number];
 

@@ -14,6 +14,7 @@ import type { Slot } from '../backend.ts';
 import { requireCount } from '../check-numbers.ts';
 import { SandboxError } from '../errors.ts';
 import { LONGEST_TIMER_S } from '../longest-timer.ts';
+import { countEntries } from './artifacts/count-entries.ts';
 import { completeLength } from './files/utf8.ts';
 
 const DEFAULT_READ_BYTES = 10_000_000;
@@ -69,7 +70,8 @@ export abstract class SlotArtifacts {
       const stream = await reader.archive(path, { format: archiveFormat, maxBytes, maxEntries, signal });
       const chunks: Buffer[] = [];
       for await (const chunk of stream) chunks.push(chunk);
-      return { archiveFormat, content: Buffer.concat(chunks) };
+      const content = Buffer.concat(chunks);
+      return { archiveFormat, content, entryCount: await countEntries(archiveFormat, content) };
     });
   }
 

@@ -26,7 +26,7 @@ const run = promisify(execFile);
  * The programs that the tests' commands call, and those that LocalBackend needs to run them. Missing ones are left out.
  */
 export const TEST_PROGRAMS = `
-  sh bash bwrap unshare nsenter setpriv mount umount pivot_root setsid ip prlimit grep sed find xargs tar gzip awk ps
+  sh bash stty bwrap unshare nsenter setpriv mount umount pivot_root setsid ip prlimit grep sed find xargs tar gzip awk ps
   perl flock tee basename cat chmod chown cksum cp cut date dd df dirname du echo env expr false head id install kill
   ln ls md5sum mkdir mkfifo mknod mktemp mv nice nohup nproc od printenv printf pwd readlink realpath rm rmdir seq
   sha256sum shuf sleep sort split stat stdbuf sync tail test timeout touch tr true truncate uname uniq wc whoami yes

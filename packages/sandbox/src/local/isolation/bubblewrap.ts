@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { findProgram, SYSTEM_PATH } from '../../host/system-path.ts';
 import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
+import { errorsDescriptor } from '../limits/launch-limits.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import { privateSteps, readOnlySteps } from './entry/entry-program.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
@@ -93,7 +94,6 @@ async function create(
       ...(has('--size') ? ['--size', String(SHM_BYTES)] : []),
     ]),
   ];
-  const ownNetwork = allowNetwork ? [] : ['--unshare-net'];
   const shell = await findShell();
   const standing = entries && {
     entries,
@@ -124,13 +124,15 @@ async function create(
     ...(allowNetwork
       ? {}
       : { openNetwork: () => SlotNetwork.open(networkMaker(program, options, view, ownUsers)) }),
-    launch(workspace, _, limits, network) {
+    launch(workspace, _, limits, network, { hasErrors = false, isCutOff = false } = {}) {
+      const ownNetwork = allowNetwork && !isCutOff ? [] : ['--unshare-net'];
       const start = network ? [...network.entry, program] : [program, ...ownNetwork];
+      const errors = hasErrors ? errorsDescriptor(limits) : undefined;
       return {
         program: start[0] as string,
         args: [
           ...[...start.slice(1), ...options, ...workspaceOptions(workspace), '--'],
-          ...[...inside(workspace, firstProcess(limits)), ...shellArguments(shell, limits)],
+          ...[...inside(workspace, firstProcess(limits)), ...shellArguments(shell, limits, { errors })],
         ],
         entrances: limits.entrances,
         env: shellEnvironment(workspace, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),

@@ -35,6 +35,14 @@ export interface Standing {
   launch(program: string, baseDir: string, dir: string): Promise<Pick<Launch, 'program' | 'args' | 'cwd'>>;
 }
 
+/** What one command may have that the others of its slot have not. */
+export interface CommandForm {
+  /** A pipe for its standard error. */
+  hasErrors?: boolean;
+  /** It has no network, although the sandbox has. Only an isolation can do that. */
+  isCutOff?: boolean;
+}
+
 export interface IsolationDriver {
   readonly kind: Isolation['kind'];
   readonly description: string;
@@ -59,7 +67,13 @@ export interface IsolationDriver {
    */
   openNetwork?(): Promise<SlotNetwork>;
   /** Without a network of its slot a command has its own, or that of the host if allowed. */
-  launch(workspace: Workspace, executionId: string, limits: LaunchLimits, network?: SlotNetwork): Launch;
+  launch(
+    workspace: Workspace,
+    executionId: string,
+    limits: LaunchLimits,
+    network?: SlotNetwork,
+    form?: CommandForm,
+  ): Launch;
   /** Absent if there is none, or no program for keepers. */
   standing?: Standing;
 }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { processToken, readUptime } from '../../host/process-table.ts';
 import { findProgram } from '../../host/system-path.ts';
+import { errorsDescriptor } from '../limits/launch-limits.ts';
 import { endAbandoned, endMarked, MARKER_VARIABLE, signalMarked } from '../process/terminate.ts';
 import type { IsolationDriver } from './isolation-driver.ts';
 import { findShell, shellArguments, shellEnvironment } from './shell.ts';
@@ -42,8 +43,10 @@ export async function createNoIsolation(workspacesDir: string, reason: string): 
     mountedOwner: (dir) => users.mountedOwner(dir),
     prepare: (workspace) => users.hold(workspace),
     release: () => {},
-    launch: (workspace, executionId, limits) => {
-      const [program = '', ...args] = [...wrapper, ...shellArguments(shell, limits, { isFirst: true })];
+    launch: (workspace, executionId, limits, _, { hasErrors = false } = {}) => {
+      const errors = hasErrors ? errorsDescriptor(limits) : undefined;
+      const start = shellArguments(shell, limits, { isFirst: true, errors });
+      const [program = '', ...args] = [...wrapper, ...start];
       // A second earlier, because the two clocks are read and rounded separately.
       const launchedAt = readUptime() - 1;
       const marker = `${processToken()}:${workspacesKey}:${executionId}`;

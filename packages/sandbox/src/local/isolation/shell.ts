@@ -1,6 +1,6 @@
 /**
  * The shell that runs a command, and how the command reaches it: as two parts in descriptor 3, a prelude of ours
- * (variables, directory) and the command itself. From then on standard error goes to the output too. The prelude runs
+ * (variables, directory) and the command itself. From then on standard error goes to the output, or to its own pipe. The prelude runs
  * inside the sandbox because a variable such as LD_PRELOAD must not affect the programs that build it. With `eval` the
  * shell's messages are the same as with `bash -c`.
  */
@@ -56,15 +56,22 @@ export async function findShell(): Promise<Shell> {
   return bash ? { kind: 'bash', path: bash } : { kind: 'sh', path: (await findProgram('sh')) ?? '/bin/sh' };
 }
 
-/** The command line of the shell. It enters its groups itself if no first process does. */
+export interface ShellStart {
+  /** Whether it enters its groups itself, because no first process does. */
+  isFirst?: boolean;
+  /** The descriptor of a pipe for errors, if they have one. */
+  errors?: number | undefined;
+}
+
+/** The command line of the shell. */
 export function shellArguments(
   { kind: shell, path }: Shell,
   limits: LaunchLimits,
-  { isFirst = false }: { isFirst?: boolean } = {},
+  { isFirst = false, errors = 1 }: ShellStart = {},
 ): string[] {
   const reader = shell === 'bash' ? bashReader(inheritedDescriptors()) : SH_READER;
   const steps = [
-    'exec 2>&1',
+    errors <= 2 ? `exec 2>&${errors}` : `exec 2>&${errors} ${errors}>&-`,
     'ulimit -c 0',
     FIRST_WHEN_MEMORY_RUNS_OUT,
     ...renderRlimits(limits.rlimits, shell),

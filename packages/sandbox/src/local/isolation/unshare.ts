@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { findProgram } from '../../host/system-path.ts';
 import { WORKSPACE_DIR } from '../../workspace/workspace-dir.ts';
 import type { Workspace } from '../../workspace/workspaces.ts';
-import { type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
+import { errorsDescriptor, type LaunchLimits, renderEntry } from '../limits/launch-limits.ts';
 import { endNamespace, signalNamespace } from '../process/terminate.ts';
 import type { Hardening, IsolationDriver } from './isolation-driver.ts';
 import { fstabLine, keptOptions, type Mount, mountsInside, readMounts } from './mounts.ts';
@@ -51,7 +51,8 @@ export async function createUnshare(
   const mounts = await readMounts();
   const proc = procFor(view, ownUsers);
   const systemFstab = renderSystemMounts(view, mounts) + renderProcMounts(view, proc, mounts);
-  const loopback = await loopbackCommand(allowNetwork);
+  const loopbackUp = await loopbackCommand();
+  const loopback = allowNetwork ? undefined : loopbackUp;
   const mountAll = renderMounting(view, mounts);
   const setup = renderSetup(mountAll, { loopback: loopback ?? ':', ownUsers });
   const shell = await findShell();
@@ -61,7 +62,6 @@ export async function createUnshare(
     if (entries) return [entries.make({ user, group, mappedUser: user ?? 0 })];
     return ['unshare', '--user', `--map-user=${SANDBOX_UID}`, `--map-group=${SANDBOX_UID}`];
   };
-  const ownNetwork = allowNetwork ? [] : ['--net'];
   const noNetwork = loopback
     ? 'without a network'
     : 'without a network or a loopback, for which ip is missing,';
@@ -118,16 +118,19 @@ export async function createUnshare(
     ...(allowNetwork
       ? {}
       : { openNetwork: async () => SlotNetwork.open(networkMaker(loopback, asRoot, namespaces)) }),
-    launch(workspace, _, limits, network) {
+    launch(workspace, _, limits, network, { hasErrors = false, isCutOff = false } = {}) {
+      const ownNetwork = allowNetwork && !isCutOff ? [] : ['--net'];
       const start = network
         ? [...network.entry, 'unshare']
         : ['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', 'unshare', ...ownNetwork];
+      const before = allowNetwork && isCutOff && loopbackUp ? `${loopbackUp}; ` : '';
+      const errors = hasErrors ? errorsDescriptor(limits) : undefined;
       return {
         program: start[0] as string,
         args: [
           ...[...start.slice(1), ...namespaces, '--fork', '--kill-child=SIGKILL'],
-          ...['sh', '-c', `. ./${SETUP}; ${renderStart(limits)}`, 'sh'],
-          ...[...lastStep(workspace), ...shellArguments(shell, limits)],
+          ...['sh', '-c', `${before}. ./${SETUP}; ${renderStart(limits)}`, 'sh'],
+          ...[...lastStep(workspace), ...shellArguments(shell, limits, { errors })],
         ],
         entrances: limits.entrances,
         env: shellEnvironment(workspace, { dir: WORKSPACE_DIR, tmpDir: '/tmp' }),
@@ -270,7 +273,7 @@ function renderNestedReadOnly(view: SystemView, mounts: readonly Mount[]): strin
 }
 
 /** A new network namespace has a loopback that is down; without it a command could not connect to itself. */
-async function loopbackCommand(allowNetwork: boolean): Promise<string | undefined> {
-  if (allowNetwork || !(await findProgram('ip'))) return undefined;
+async function loopbackCommand(): Promise<string | undefined> {
+  if (!(await findProgram('ip'))) return undefined;
   return 'ip link set lo up 2>/dev/null || :';
 }

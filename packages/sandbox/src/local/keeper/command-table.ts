@@ -15,6 +15,7 @@ import type { Architecture } from '../isolation/entry/call-numbers.ts';
 import { type Step, TextList, Word, words } from '../isolation/entry/call-table.ts';
 import { filterSteps, mountFlags, userSteps } from '../isolation/entry/entry-program.ts';
 import { EMPTY_DIR, EMPTY_FILE, HOST_DIR, type ProcView, SHM_BYTES } from '../isolation/system-view.ts';
+import { networkSteps } from './keeper-table.ts';
 import { begunSteps, EXCHANGE, REFUSAL, REPORT_BYTES, REPORTS, REQUESTED, WORDS } from './layout.ts';
 
 const CLONE_NEWNS = 0x20000;
@@ -53,6 +54,10 @@ export interface CommandPlan {
   mappedUser: number;
   /** Whether the request names an input. Without it the input is at its end. */
   hasInput: boolean;
+  /** Whether the request names a pipe for errors. */
+  hasErrors: boolean;
+  /** Whether it leaves the network of the sandbox. */
+  isCutOff: boolean;
   shell: readonly string[];
   env: Readonly<Record<string, string>>;
 }
@@ -64,6 +69,7 @@ export function commandSteps(plan: CommandPlan, architecture: Architecture): Ste
     ['openat', [EXCHANGE, REQUESTED.script], { to: opened }],
     ['dup3', [opened, SCRIPT]],
     ['close', [opened]],
+    ...(plan.isCutOff ? networkSteps() : []),
     ...mountSteps(plan),
     ['clone', [SIGCHLD], { to: child, ifZero: 'command' }],
     ...waitSteps(),
@@ -123,7 +129,7 @@ function waitSteps(): Step[] {
 }
 
 function becomeCommand(plan: CommandPlan, architecture: Architecture): Step[] {
-  const { hasInput, user, mappedUser, shell, env, workspaceDir } = plan;
+  const { hasInput, hasErrors, user, mappedUser, shell, env, workspaceDir } = plan;
   const [program = ''] = shell;
   return [
     ['setsid', [], { label: 'command' }],
@@ -131,6 +137,7 @@ function becomeCommand(plan: CommandPlan, architecture: Architecture): Step[] {
     ['dup3', [opened, 1]],
     ['dup3', [opened, 2]],
     ['close', [opened]],
+    ...(hasErrors ? errorSteps() : []),
     ['openat', hasInput ? [EXCHANGE, REQUESTED.input] : [AT_FDCWD, '/dev/null'], { to: opened }],
     ['dup3', [opened, 0]],
     ['close', [opened]],
@@ -147,5 +154,13 @@ function becomeCommand(plan: CommandPlan, architecture: Architecture): Step[] {
         new TextList(Object.entries(env).map(([name, value]) => `${name}=${value}`)),
       ],
     ],
+  ];
+}
+
+function errorSteps(): Step[] {
+  return [
+    ['openat', [EXCHANGE, REQUESTED.errors, O_WRONLY], { to: opened }],
+    ['dup3', [opened, 2]],
+    ['close', [opened]],
   ];
 }

@@ -54,8 +54,8 @@ export function keeperSteps({ ownNetwork, loop }: KeeperPlan): Step[] {
   ];
 }
 
-/** A new network has a loopback that is down. */
-function networkSteps(): Step[] {
+/** A network with a loopback and nothing else, for this process and its children. A new network has a loopback that is down. */
+export function networkSteps(): Step[] {
   const loopbackUp = Buffer.alloc(40);
   loopbackUp.write('lo');
   loopbackUp.writeUInt16LE(IFF_UP, NAME_BYTES);

@@ -38,11 +38,12 @@ export interface KeptLaunch {
   workspace: Workspace;
   limits: LaunchLimits;
   env: Readonly<Record<string, string>>;
+  isCutOff?: boolean | undefined;
 }
 
 export class Keeper {
   readonly #parts: KeeperParts;
-  /** By what differs between the commands of a slot: whether they have an input, and their rlimits. */
+  /** By what differs between the commands of a slot: their pipes, their network and their rlimits. */
   readonly #tables = new Map<string, TableFile>();
   #isClosed = false;
 
@@ -64,20 +65,24 @@ export class Keeper {
     for (const fd of entrances) await writeTo(fd, String(this.#parts.pid));
   }
 
-  start({ workspace, limits, env }: KeptLaunch, io: CommandIo): Program {
+  start({ workspace, limits, env, isCutOff = false }: KeptLaunch, io: CommandIo): Program {
     const { standing, link } = this.#parts;
     const id = nextId();
-    const shell = shellArguments(standing.shell, limits);
-    const hasInput = io.input !== undefined;
-    const key = [workspace.dir, hasInput, ...shell].join('\0');
-    const table = this.#tables.get(key) ?? this.#makeTable(workspace, { shell, hasInput, env });
+    const [hasInput, hasErrors] = [io.input !== undefined, io.errors !== undefined];
+    const shell = shellArguments(standing.shell, limits, { errors: hasErrors ? 2 : 1 });
+    const key = [workspace.dir, hasInput, isCutOff, ...shell].join('\0');
+    const rest = { shell, hasInput, hasErrors, env, isCutOff: isCutOff && !standing.ownNetwork };
+    const table = this.#tables.get(key) ?? this.#makeTable(workspace, rest);
     this.#tables.set(key, table);
     const command = new KeptCommand(id, table, io, this.#parts);
     link.start(id, command);
     return command;
   }
 
-  #makeTable(workspace: Workspace, rest: Pick<CommandPlan, 'shell' | 'hasInput' | 'env'>): TableFile {
+  #makeTable(
+    workspace: Workspace,
+    rest: Pick<CommandPlan, 'shell' | 'hasInput' | 'hasErrors' | 'isCutOff' | 'env'>,
+  ): TableFile {
     const { standing, baseDir, pipes } = this.#parts;
     const inside = (path: string) => HOST_WORKSPACES + path.slice(baseDir.length);
     const plan: CommandPlan = {

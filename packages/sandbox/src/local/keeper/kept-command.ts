@@ -51,6 +51,7 @@ export class KeptCommand implements KeptProcess, Program {
       script: this.#script,
       output: io.output.name,
       input: io.input?.name,
+      errors: io.errors?.name,
     };
     this.#table = table;
     this.#io = io;
@@ -128,10 +129,12 @@ export class KeptCommand implements KeptProcess, Program {
   #handOver(): void {
     if (this.#hasHanded) return;
     this.#hasHanded = true;
-    const { output, pipes } = this.#io;
-    // While the server held it too, the output would never end.
-    closeSync(output.write);
-    pipes.removeName(output.name);
+    const { output, errors, pipes } = this.#io;
+    for (const pipe of errors ? [output, errors] : [output]) {
+      // While the server held it too, the output would never end.
+      closeSync(pipe.write);
+      pipes.removeName(pipe.name);
+    }
     pipes.removeName(this.#script);
   }
 }

@@ -26,8 +26,17 @@ export const TABLE_BYTES_MAX = 0x100000;
 
 const NAME_BYTES = 24;
 /** Places in a request. */
-const AT = { flags: 0, id: 8, tableBytes: 16, table: 24, script: 48, output: 72, input: 96 } as const;
-export const REQUEST_BYTES = AT.input + NAME_BYTES;
+const AT = {
+  flags: 0,
+  id: 8,
+  tableBytes: 16,
+  table: 24,
+  script: 48,
+  output: 72,
+  input: 96,
+  errors: 120,
+} as const;
+export const REQUEST_BYTES = AT.errors + NAME_BYTES;
 
 /** The words of the request that a process was started for, and the addresses of its names. */
 export const REQUESTED = {
@@ -38,6 +47,7 @@ export const REQUESTED = {
   script: WORDS + AT.script,
   output: WORDS + AT.output,
   input: WORDS + AT.input,
+  errors: WORDS + AT.errors,
 } as const;
 
 const RUSAGE_BYTES = 144;
@@ -61,6 +71,7 @@ export interface Request {
   script?: string | undefined;
   output?: string | undefined;
   input?: string | undefined;
+  errors?: string | undefined;
 }
 
 export type Report =
@@ -74,7 +85,7 @@ export type Report =
 export function encodeRequest({ flags, id, tableBytes, ...names }: Request): Buffer {
   const request = Buffer.alloc(REQUEST_BYTES);
   words([flags, id, tableBytes]).copy(request);
-  for (const place of ['table', 'script', 'output', 'input'] as const) {
+  for (const place of ['table', 'script', 'output', 'input', 'errors'] as const) {
     const name = names[place] ?? '';
     if (name.length >= NAME_BYTES) throw new Error(`the name ${name} is too long`);
     request.write(name, AT[place], 'latin1');

@@ -18,6 +18,11 @@ export const NO_LIMITS: LaunchLimits = { entrances: [], rlimits: {} };
 /** The launched program finds its entrances from here on, after the three usual ones and the script. */
 const FIRST_ENTRANCE = 4;
 
+/** The descriptor of a pipe for errors, which follows them. */
+export function errorsDescriptor({ entrances }: LaunchLimits): number {
+  return FIRST_ENTRANCE + entrances.length;
+}
+
 /** For the first shell of the sandbox. If it cannot enter, it ends, so that nothing runs without its limits. */
 export function renderEntry({ entrances }: LaunchLimits): string {
   if (entrances.length === 0) return '';

@@ -1,4 +1,5 @@
 /** Runs a command under the limits of its slot; every tool that runs one uses this. */
+import type { CommandForm } from '../isolation/isolation-driver.ts';
 import type { Keeper } from '../keeper/keeper.ts';
 import { type CommandEnd, type CommandOptions, runCommand, type Starter } from '../process/run-command.ts';
 import type { ToolContext } from '../tools/tool.ts';
@@ -14,11 +15,12 @@ export async function runLimited(
   context: ToolContext,
   options: Omit<CommandOptions, 'scriptDir' | 'pipes' | 'signal'>,
 ): Promise<LimitedEnd> {
-  const { workspace, pipes } = context;
+  const { workspace, pipes, isCutOff } = context;
   const { group, keeper } = await context.seat.current();
   const command = await context.slotLimits.begin(group, context.signal);
   try {
-    const end = await runCommand(starterFor(context, keeper, command.launch), {
+    const form = { hasErrors: options.errors !== undefined, isCutOff };
+    const end = await runCommand(starterFor(context, keeper, command.launch, form), {
       ...options,
       scriptDir: workspace.stateDir,
       pipes,
@@ -34,11 +36,17 @@ export async function runLimited(
   }
 }
 
-function starterFor(context: ToolContext, keeper: Keeper | undefined, limits: LaunchLimits): Starter {
+function starterFor(
+  context: ToolContext,
+  keeper: Keeper | undefined,
+  limits: LaunchLimits,
+  form: CommandForm,
+): Starter {
   const { isolation, network, workspace, executionId } = context;
   const { standing } = isolation;
   // A keeper reaches only the directory of workspaces, and a mounted one is elsewhere.
   if (!keeper || !standing || workspace.isMounted)
-    return isolation.launch(workspace, executionId, limits, network.current);
-  return (io) => keeper.start({ workspace, limits, env: standing.env }, io);
+    return isolation.launch(workspace, executionId, limits, network.current, form);
+  const { isCutOff } = form;
+  return (io) => keeper.start({ workspace, limits, env: standing.env, isCutOff }, io);
 }

@@ -17,6 +17,8 @@ export interface CommandIo {
   input: InputEnd | undefined;
   /** The program owns its write end and its name from its start on, whether or not that works. */
   output: NamedPipe;
+  /** For standard error, owned like the output; without it standard error goes to the output. */
+  errors: NamedPipe | undefined;
   /** Called when the program has its descriptors, if it gets that far. */
   onBegun(program: Program): void;
 }

@@ -4,7 +4,7 @@
  *   running ─exits→ ended
  *   running ─timeout or abort→ ending ─everything is dead→ ended
  *
- * Both outputs of a command are one pipe, so its output stays in order. `runCommand` settles when the command's processes
+ * Both outputs of a command are one pipe, so its output stays in order, unless the caller wants its errors apart. `runCommand` settles when the command's processes
  * are gone and its output is read, and never waits longer than the drain time for a pipe that somebody outside still
  * holds.
  */
@@ -42,6 +42,8 @@ export interface CommandOptions {
   scriptDir: string;
   pipes: PipeStock;
   capture: OutputSink;
+  /** Receives what it writes to standard error; without it that goes to `capture`, in order. */
+  errors?: OutputSink | undefined;
   /** To read from; the caller still owns it. Without it the input is at its end. */
   stdin?: InputEnd;
   /** Without it the command may take forever. */
@@ -71,18 +73,21 @@ export interface CommandEnd {
 }
 
 export async function runCommand(starter: Starter, options: CommandOptions): Promise<CommandEnd> {
-  const pipe = await options.pipes.takeNamed();
-  const output = readOutput(pipe.read, options.capture);
+  const output = await options.pipes.takeNamed();
+  const errors = options.errors && (await options.pipes.takeNamed());
+  const readers = [readOutput(output.read, options.capture)];
+  if (errors && options.errors) readers.push(readOutput(errors.read, options.errors));
   try {
     const program = start(starter, {
       ...options,
       input: options.stdin,
-      output: pipe,
+      output,
+      errors,
       onBegun: (begun) => options.onStart?.(begun),
     });
-    return await supervise(program, options, output);
+    return await supervise(program, options, readers);
   } finally {
-    await output.close();
+    await Promise.all(readers.map((reader) => reader.close()));
   }
 }
 
@@ -93,7 +98,7 @@ function start(starter: Starter, io: CommandIo): Program {
 async function supervise(
   program: Program,
   options: CommandOptions,
-  output: OutputReader,
+  readers: readonly OutputReader[],
 ): Promise<CommandEnd> {
   let exit: ProgramExit | undefined;
   const exited = program.exited.then((end) => {
@@ -101,7 +106,7 @@ async function supervise(
   });
   const cause = await firstOf(exited, options);
   const gone = await program.end();
-  await output.drained(DRAIN_MS);
+  await Promise.all(readers.map((reader) => reader.drained(DRAIN_MS)));
   const { code = null, started = false, isLost = false, writtenBytes = 0 } = exit ?? {};
   const exitCode = code ?? undefined;
   return {

@@ -20,7 +20,7 @@ export interface Launch {
   args: readonly string[];
   env: Record<string, string>;
   cwd: string;
-  /** Descriptors that the program gets from 4 on; the caller still owns them. */
+  /** Descriptors that the program gets from 4 on; the caller still owns them. A pipe for errors comes after them. */
   entrances: readonly number[];
   /** Ends everything that the launched program started; true when nothing is left. */
   end(pid: number, exit: Exit): Promise<boolean>;
@@ -29,8 +29,9 @@ export interface Launch {
 }
 
 export function spawnProgram(launch: Launch, io: CommandIo): Program {
-  const { output, pipes } = io;
-  pipes.removeName(output.name);
+  const { output, errors, pipes } = io;
+  const written = errors ? [output, errors] : [output];
+  for (const { name } of written) pipes.removeName(name);
   const script = inMemoryOr(io.scriptDir, (dir) => openNameless(io.script, dir));
   const exit: Exit = { done: false };
   try {
@@ -39,7 +40,14 @@ export function spawnProgram(launch: Launch, io: CommandIo): Program {
       env: launch.env,
       // Its own session: no terminal, and a group that can be named as a whole.
       detached: true,
-      stdio: withoutInherited([io.input?.fd ?? 'ignore', output.write, 'pipe', script, ...launch.entrances]),
+      stdio: withoutInherited([
+        io.input?.fd ?? 'ignore',
+        output.write,
+        'pipe',
+        script,
+        ...launch.entrances,
+        ...(errors ? [errors.write] : []),
+      ]),
     });
     const { pid } = child;
     const message = collectMessage(child.stderr);
@@ -69,7 +77,7 @@ export function spawnProgram(launch: Launch, io: CommandIo): Program {
     throw error;
   } finally {
     // The command has it now; while the server held it too, the output would never end.
-    closeSync(output.write);
+    for (const { write } of written) closeSync(write);
   }
 }
 

@@ -7,6 +7,7 @@ import { posix } from 'node:path';
 import { LONGEST_TIMER_S } from '../../longest-timer.ts';
 import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
 import { pathComponents } from '../../workspace/files/path-components.ts';
+import { grant } from '../confinement.ts';
 import { renderScript } from '../isolation/shell.ts';
 import { startInBackground } from './background.ts';
 import { runInForeground } from './foreground.ts';
@@ -22,7 +23,15 @@ export interface BashRequest {
 }
 
 export const bash: Run<'bash'> = async (args, context) => {
-  const { timeout, stateful = false, background = false } = args;
+  const granted = grant(context.confinement, args);
+  if (!('isCutOff' in granted)) return granted;
+  const { isCutOff, metadata } = granted;
+  const outcome = await runBash(args, { ...context, isCutOff });
+  return { ...outcome, metadata: { ...outcome.metadata, ...metadata } };
+};
+
+const runBash: Run<'bash'> = async (args, context) => {
+  const { timeout, stateful = false, background = false, stderr } = args;
   const request = requestOf(args, context);
   if (background) {
     // The timeout of the batch is for its calls, and this one is answered at once.
@@ -32,7 +41,8 @@ export const bash: Run<'bash'> = async (args, context) => {
     return startInBackground(script, { ...request, timeoutS }, context);
   }
   if (stateful) return runStateful(request, context);
-  return (await runInForeground(renderPlain(request, context), request, context)).outcome;
+  const options = { ...request, errorsAfter: stderr === 'after' };
+  return (await runInForeground(renderPlain(request, context), options, context)).outcome;
 };
 
 function renderPlain(request: BashRequest, { isolation, workspace }: ToolContext): Uint8Array {

@@ -1,7 +1,7 @@
 /** Runs a script in the workspace while its call waits, and describes its end in text. */
 import type { LimitHit } from '../limits/limit-hits.ts';
 import { type LimitedEnd, runLimited } from '../limits/run-limited.ts';
-import { OutputCapture } from '../process/output-capture.ts';
+import { type CapturedOutput, OutputCapture } from '../process/output-capture.ts';
 import { openOutput } from './open-output.ts';
 import type { ToolContext, ToolOutcome } from './tool.ts';
 
@@ -9,23 +9,30 @@ export interface ForegroundOptions {
   timeoutS: number;
   /** How much of that time is over already. */
   waitedMs?: number;
+  /** Whether standard error follows the output, under a line of its own. */
+  errorsAfter?: boolean;
 }
 
 export async function runInForeground(
   script: Uint8Array,
-  { timeoutS, waitedMs = 0 }: ForegroundOptions,
+  { timeoutS, waitedMs = 0, errorsAfter = false }: ForegroundOptions,
   context: ToolContext,
 ): Promise<{ end: LimitedEnd; outcome: ToolOutcome }> {
-  const capture = new OutputCapture(context.limits, () => openOutput(context.executionId, context));
+  const { executionId } = context;
+  const capture = new OutputCapture(context.limits, () => openOutput(executionId, context));
+  const errors = errorsAfter
+    ? new OutputCapture(context.limits, () => openOutput(`${executionId}-stderr`, context))
+    : undefined;
   let end: LimitedEnd;
   try {
     const timeoutMs = Math.max(timeoutS * 1000 - waitedMs, 0);
-    end = await runLimited(context, { script, capture, timeoutMs });
+    end = await runLimited(context, { script, capture, errors, timeoutMs });
   } catch (error) {
-    await capture.finish();
+    await Promise.all([capture.finish(), errors?.finish()]);
     throw error;
   }
-  const { text, totalBytes, truncated, spoolPath } = await capture.finish();
+  const [printed, complaints] = await Promise.all([capture.finish(), errors?.finish()]);
+  const { text, totalBytes, truncated, spoolPath } = join(printed, complaints);
   const { error, metadata } = outcomeOf(end, timeoutS);
   const outcome = {
     output: text,
@@ -40,6 +47,19 @@ export async function runInForeground(
   return { end, outcome };
 }
 
+/** As two outputs in one text: the errors come last, under a line of their own if anything is before them. */
+function join(output: CapturedOutput, errors: CapturedOutput | undefined): CapturedOutput {
+  if (!errors || errors.text === '') return output;
+  const { text } = output;
+  const between = text === '' ? '' : `${text.endsWith('\n') ? '' : '\n'}[stderr]\n`;
+  return {
+    text: `${text}${between}${errors.text}`,
+    totalBytes: output.totalBytes + errors.totalBytes,
+    truncated: output.truncated || errors.truncated,
+    spoolPath: output.spoolPath ?? errors.spoolPath,
+  };
+}
+
 function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output'> {
   const remains = end.gone
     ? 'everything it had started was ended'
@@ -48,7 +68,7 @@ function outcomeOf(end: LimitedEnd, timeoutS: number): Omit<ToolOutcome, 'output
   switch (end.cause) {
     case 'timeout':
       return {
-        error: `The command was still running after ${timeoutS} s; ${remains}.`,
+        error: `The command timed out after ${timeoutS} s; ${remains}.`,
         metadata: { timed_out: true, failure: 'timeout' },
       };
     case 'lost':

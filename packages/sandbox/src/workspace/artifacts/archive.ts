@@ -34,7 +34,7 @@ export function archiveTree(open: OpenTree, options: ArchiveOptions = {}): Reada
 function pack(open: OpenTree, format: ArchiveFormat, maxEntries: number): Readable {
   const stop = new AbortController();
   const entries = archived(open(stop.signal), maxEntries);
-  if (format === 'tar.gz') return tarGz(entries, () => stop.abort());
+  if (format === 'tar.gz' || format === 'tgz') return tarGz(entries, () => stop.abort());
   return fromBytes(gathered(format === 'zip' ? zip(entries) : tar(entries)), () => stop.abort());
 }
 

@@ -74,9 +74,12 @@ export const ARTIFACT_OPERATIONS: Record<string, Operation> = {
     summary: "Get a directory of a run's workspace as an archive",
     query: {
       path: Path,
-      format: Type.Union([Type.Literal('tar.gz'), Type.Literal('tar'), Type.Literal('zip')], {
-        default: 'tar.gz',
-      }),
+      format: Type.Union(
+        ['tar.gz', 'tgz', 'tar', 'zip'].map((format) => Type.Literal(format)),
+        {
+          default: 'tar.gz',
+        },
+      ),
       at: At,
     },
     answer: Type.String(),

@@ -77,9 +77,16 @@ export const SLOT_OPERATIONS: Record<string, Operation> = {
     summary: 'Get a directory of a slot as an archive',
     query: {
       path: Path,
-      format: Type.Union([Type.Literal('tar.gz'), Type.Literal('tar'), Type.Literal('zip')], {
-        default: 'tar.gz',
-      }),
+      format: Type.Union(
+        ['tar.gz', 'tgz', 'tar', 'zip'].map((format) => Type.Literal(format)),
+        {
+          default: 'tar.gz',
+        },
+      ),
+      archive_format: Type.Union(
+        ['tar.gz', 'tgz', 'tar', 'zip'].map((format) => Type.Literal(format)),
+        { description: 'The same as format, for an archive in one piece' },
+      ),
       max_bytes: Type.Integer({
         minimum: 1,
         maximum: 67_108_864,

@@ -4,6 +4,7 @@ import { ARCHIVE_FORMATS, type ArchiveFormat } from '@talaria/sandbox';
 
 export const ARCHIVE_CONTENT_TYPES: Record<ArchiveFormat, string> = {
   'tar.gz': 'application/gzip',
+  tgz: 'application/gzip',
   tar: 'application/x-tar',
   zip: 'application/zip',
 };

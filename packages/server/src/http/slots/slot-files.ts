@@ -21,7 +21,7 @@ export function wantsJson(query: unknown): boolean {
 }
 
 export function wantsWholeArchive(query: unknown): boolean {
-  return hasAny(query, ['max_bytes', 'max_entries']);
+  return hasAny(query, ['archive_format', 'max_bytes', 'max_entries']);
 }
 
 export async function readAsJson(files: SlotFiles, slot: Slot, query: unknown): Promise<SlotArtifact> {
@@ -42,14 +42,19 @@ export async function sendWholeArchive(
   query: unknown,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const archiveFormat = parseArchiveFormat(single(query, 'format'));
-  const { content } = await files.archiveArtifacts(slot, single(query, 'path'), {
+  // Executors of trainers call it `archive_format`.
+  const archiveFormat = parseArchiveFormat(single(query, 'archive_format') ?? single(query, 'format'));
+  const { content, entryCount } = await files.archiveArtifacts(slot, single(query, 'path'), {
     archiveFormat,
     maxBytes: count(query, 'max_bytes', ARCHIVE_MAX_BYTES),
     maxEntries: count(query, 'max_entries', ARCHIVE_MAX_ENTRIES),
   });
   return reply
-    .headers({ 'content-type': ARCHIVE_CONTENT_TYPES[archiveFormat], 'cache-control': 'private, no-store' })
+    .headers({
+      'content-type': ARCHIVE_CONTENT_TYPES[archiveFormat],
+      'cache-control': 'private, no-store',
+      'x-talaria-entry-count': entryCount,
+    })
     .send(content);
 }
 
