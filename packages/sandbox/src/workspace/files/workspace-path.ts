@@ -8,8 +8,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chown, type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { chown, type FileHandle, lstat, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import { WorkspacePathError } from './path-components.ts';
+import { Turns } from './turns.ts';
 
 /** Linux's value on every architecture Node is built for; node:fs does not name it. */
 const O_PATH = 0o10000000;
@@ -135,20 +136,34 @@ export async function openDirectory(
   for (const [index, name] of components.entries()) {
     await using parent = directory;
     const upToHere = components.slice(0, index + 1);
-    const made = create && (await makeDirectory(inside(parent, name), upToHere));
+    if (create) await makingTurns.take(root, () => makeDirectory(parent, name, upToHere));
     directory = await openInside(parent, name, DIRECTORY, upToHere);
-    if (made) await giveToOwnerOf(parent, directory);
   }
   return directory;
 }
 
-/** False if it existed already. */
-async function makeDirectory(path: Name, components: readonly Name[]): Promise<boolean> {
+/** By workspace: what one of us has just made is never replaced by another. */
+const makingTurns = new Turns();
+/** A command has made it meanwhile. */
+const MADE_BY_OTHERS: ReadonlySet<string | undefined> = new Set(['EEXIST', 'ENOTEMPTY', 'ENOTDIR']);
+
+/**
+ * Makes a directory, if there is nothing of that name. It gets its name when it has its owner: commands work beside this, and one that
+ * belongs to the server, even for a moment, they could not use; a server that is killed in that moment would leave it so. If a
+ * command makes the same directory in that moment and has put nothing into it, this one takes its place.
+ */
+async function makeDirectory(parent: FileHandle, name: Name, components: readonly Name[]): Promise<void> {
+  const path = inside(parent, name);
+  if (await describeErrors(components, () => ignoreMissing(lstat(path)))) return;
+  const { path: temporary } = temporaryIn(parent);
+  await describeErrors(components, () => mkdir(temporary, { mode: 0o755 }));
   try {
-    await mkdir(path, { mode: 0o755 });
-    return true;
+    await using made = await open(temporary, DIRECTORY);
+    await giveToOwnerOf(parent, made);
+    await rename(temporary, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    await rmdir(temporary).catch(() => {});
+    if (MADE_BY_OTHERS.has((error as NodeJS.ErrnoException).code)) return;
     throw describeError(error as NodeJS.ErrnoException, components);
   }
 }
