@@ -3,6 +3,9 @@ import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import type { CallEvidence, Evidence, RunEvidence } from '../evidence.ts';
 import type { Observation, ObservedRun } from './observation.ts';
 
+/** Whose call has left its file when it completes. */
+export const LEAVES_FILE: readonly string[] = ['plain', 'slow', 'approved', 'write'];
+
 export type EventNamed<N extends RunEvent['event']> = Extract<RunEvent, { event: N }>;
 
 export interface KnownRun {

@@ -2,13 +2,19 @@
 import type { RunEvent } from '@talaria/protocol';
 import type { Evidence, Mark, Violation } from '../../evidence.ts';
 import { clientOutput } from '../../evidence.ts';
-import { type KnownRun, knownRuns, type MadeCall, madeCalls, named, saysMissing } from '../known-run.ts';
+import {
+  type KnownRun,
+  knownRuns,
+  LEAVES_FILE,
+  type MadeCall,
+  madeCalls,
+  named,
+  saysMissing,
+} from '../known-run.ts';
 import type { Observation } from '../observation.ts';
 
 /** Of a kill and of what it cut off, which different processes have noted. */
 const CLOCK_S = 1;
-/** Whose completed call has left its file when it ends. */
-const LEAVES_FILE: readonly string[] = ['plain', 'slow', 'approved', 'write'];
 
 export function checkCalls(evidence: Evidence, observation: Observation): Violation[] {
   const moments = momentsOf([...evidence.marks, ...observation.marks]);

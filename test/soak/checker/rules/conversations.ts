@@ -1,7 +1,7 @@
 /** What was said: sessions have their turns in order and whole, and forks begin with what they promise. */
 import type { SessionMessage } from '@talaria/protocol';
 import type { Evidence, Violation } from '../../evidence.ts';
-import { type KnownRun, knownRuns, madeCalls, saysMissing } from '../known-run.ts';
+import { type KnownRun, knownRuns, LEAVES_FILE, madeCalls, saysMissing } from '../known-run.ts';
 import type { Observation } from '../observation.ts';
 
 export function checkConversations(evidence: Evidence, observation: Observation): Violation[] {
@@ -109,7 +109,7 @@ function checkFork(fork: KnownRun, runs: readonly KnownRun[]): Violation[] {
   const calls = source.evidence.calls.filter(({ step }) => step < promised.steps);
   for (const { call, completed } of madeCalls(calls, source.events)) {
     const [outcome] = completed;
-    if (outcome === undefined || outcome.error || call.manner === 'background') continue;
+    if (outcome === undefined || outcome.error || !LEAVES_FILE.includes(call.manner)) continue;
     if (fork.observed.files?.includes(`made/${call.mark}`)) continue;
     if (saysMissing(source.events, outcome.seq) || saysMissing(fork.events, 0)) continue;
     violations.push({ rule, of: fork.id, what: `made/${call.mark} is missing` });
