@@ -12,7 +12,7 @@ import {
   type TestPostgres,
 } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { FROM_SOURCE, ServerProcess } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import type { StoreName } from './evidence.ts';
@@ -132,7 +132,11 @@ export class Installation implements AsyncDisposable, Servers {
     const victims = Array.from({ length: SERVERS[store] }, (_, i) => {
       const dataDir = join(directory, `server-${i + 1}`);
       mkdirSync(dataDir, { recursive: true });
-      const process = new ServerProcess({ modelUrl: model.url, dataDir, wrapper: WRAPPER });
+      const process = new ServerProcess({
+        ...{ modelUrl: model.url, dataDir, wrapper: WRAPPER },
+        // What runs inside the containers is packed from the source.
+        ...(docker && { program: FROM_SOURCE }),
+      });
       return resources.use(
         Object.assign(new Victim(process, settings), {
           [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),

@@ -24,6 +24,8 @@ export interface PlannedStep extends Pick<Step, 'reasoning' | 'delayMs'> {
 export interface PlannedRun {
   steps: PlannedStep[];
   webhook: boolean;
+  /** The client creates it once more, as if it had lost the answer. */
+  createsAgain: boolean;
   /** The client asks for a stop after this many events. */
   stopAfter?: number;
   /** How long the person takes to answer a question. */
@@ -202,6 +204,7 @@ class RunPlan {
     return {
       steps: planned,
       webhook: random.next() < 0.4,
+      createsAgain: random.next() < 0.3,
       answerAfterMs: random.next() < 0.2 ? between(random, 0, 4_000) : between(random, 0, 400),
       ...(mayStop && random.next() < 0.12 ? { stopAfter: between(random, 0, 12) } : {}),
     };

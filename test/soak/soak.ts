@@ -11,10 +11,10 @@ import { parseArgs } from 'node:util';
 import { writeReport } from '../../docs/tables/reliability/report.ts';
 import { soakTable } from '../../docs/tables/reliability/soak-table.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import type { StoreName } from './evidence.ts';
+import type { Disruption, StoreName } from './evidence.ts';
 import { Services } from './installation.ts';
 import { playRound } from './round.ts';
-import { addRound, killsOf, newState, readState, type SoakState, writeState } from './state.ts';
+import { addRound, killsOf, newState, readState, sumOf, writeState } from './state.ts';
 
 const USAGE = `Usage: npm run soak -- [options]
 
@@ -23,7 +23,8 @@ const USAGE = `Usage: npm run soak -- [options]
   --seed N       the plan of work and kills; a number, or "random", which prints what it took (random)
   --store NAME   sqlite (one server), postgres (three servers on one), docker (one server whose tools run in containers), or
                  several with commas between them, in turn (sqlite,postgres)
-  --state DIR    where it keeps its progress, and the rounds in which something was wrong (a directory below ${tmpdir()})
+  --state DIR    where it keeps its progress, and the rounds in which something was wrong (one below ${tmpdir()},
+                 which is removed if nothing was)
   --resume       continue what is in --state, with its seed
   --report       keep the figures for docs/reliability.md (then: npm run docs)`;
 
@@ -60,69 +61,83 @@ const minutes = numberOf('minutes', values.minutes);
 const stores = values.store
   .split(',')
   .map((name) => STORES.find((store) => store === name) ?? refuse(`There is no store ${name}`));
-const asked =
-  values.seed === 'random' ? Math.floor(Math.random() * 1_000_000) : numberOf('seed', values.seed);
-const directory = values.state ?? join(tmpdir(), `talaria-soak-${asked}`);
+const seed = values.seed === 'random' ? Math.floor(Math.random() * 1_000_000) : numberOf('seed', values.seed);
+const directory = values.state ?? join(tmpdir(), `talaria-soak-${seed}-${process.pid}`);
 const before = readState(directory);
-if (before !== undefined && !values.resume)
+if (before !== undefined && !values.resume) {
   refuse(`${directory} has a soak already: continue it with --resume, or name another --state`);
-const state = before ?? newState(asked, manifest.version);
+}
+const state = before ?? newState(seed, manifest.version);
 
 let interrupted = false;
-process.on('SIGINT', () => {
-  if (!interrupted)
-    console.log('Interrupted: the round ends with what it has. This takes up to a few minutes.');
-  interrupted = true;
-});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (interrupted) process.exit(2);
+    interrupted = true;
+    console.log(
+      'Interrupted: this round ends with the kills it has, and is checked. Once more ends it at once.',
+    );
+  });
+}
 
-console.log(`Seed ${state.seed}, ${killsOf(state)} of ${kills} kills so far, state in ${directory}`);
-const startedAt = Date.now();
-const endsAt = startedAt + minutes * 60_000;
-let found = 0;
+console.log(`Seed ${state.seed}: ${killsOf(state)} of ${kills} kills so far; state in ${directory}`);
+const endsAt = Date.now() + minutes * 60_000;
+const foundBefore = state.violations.length;
 {
   await using services = new Services();
-  while (!interrupted && Date.now() < endsAt && killsOf(state) < kills) {
-    found += await play(state, services);
+  let goesOn = true;
+  while (goesOn && !interrupted && Date.now() < endsAt && killsOf(state) < kills) {
+    goesOn = await play(services);
     writeState(directory, state);
   }
 }
 console.log(`\n${soakTable(state)}`);
 if (values.report) writeReport(state);
+const found = state.violations.length - foundBefore;
+if (found === 0 && values.state === undefined) rmSync(directory, { recursive: true, force: true });
 process.exit(found > 0 ? 1 : 0);
 
-/** One round; how many violations it found. */
-async function play(of: SoakState, services: Services): Promise<number> {
-  const round = of.rounds;
+/** One round; false if it did not come to its end, so that another makes no sense. */
+async function play(services: Services): Promise<boolean> {
+  const round = state.rounds;
   const store = stores[round % stores.length]!;
-  const roundDirectory = join(directory, `round-${round}`);
+  const files = join(directory, `round-${round}`);
   const began = Date.now();
-  const reached = killsOf(of);
+  const reached = killsOf(state);
   // In a short soak every store gets its share of the time.
-  const left = stores.length - (round % stores.length);
-  const roundEndsAt = began + (endsAt - began) / left;
-  let made = 0;
+  const roundEndsAt = began + (endsAt - began) / (stores.length - (round % stores.length));
+  const disruptions: Disruption[] = [];
   const result = await playRound({
-    ...{ seed: of.seed, round, store, services, directory: roundDirectory },
+    ...{ seed: state.seed, round, store, services, directory: files },
     kills: Math.min(KILLS_PER_ROUND, kills - reached),
     isOver: () => interrupted || Date.now() > roundEndsAt,
-    onKill({ number, how, target }) {
-      made += 1;
-      if (process.stdout.isTTY)
-        process.stdout.write(`\r${reached + made}: ${how}, ${target} (${number})\x1b[K`);
+    onKill(disruption) {
+      disruptions.push(disruption);
+      if (!process.stdout.isTTY) return;
+      process.stdout.write(
+        `\r${reached + disruptions.length}: ${disruption.how}, ${disruption.target}\x1b[K\r`,
+      );
     },
+  }).catch((error: Error) => {
+    const violations = [{ rule: 'a round comes to its end', of: store, what: error.stack ?? error.message }];
+    return { disruptions, ends: {}, work: {}, calls: 0, violations, broken: true };
   });
-  addRound(of, store, result, roundDirectory);
+  addRound(state, store, result, files);
   const seconds = (Date.now() - began) / 1_000;
-  of.seconds += seconds;
-  const runs = Object.values(result.ends).reduce((sum, each) => sum + each, 0);
-  const rate = ((made / seconds) * 60).toFixed(0);
+  state.seconds += seconds;
+  const rate = ((disruptions.length / seconds) * 60).toFixed(0);
+  const { violations } = result;
   console.log(
-    `${process.stdout.isTTY ? '\r' : ''}round ${round} on ${store}: ${made} kills, ${runs} runs ended, ${result.violations.length} violations, ${rate} kills a minute; ${killsOf(of)} kills in all`,
+    `round ${round} on ${store}: ${disruptions.length} kills and pauses, ${rate} a minute; ${sumOf(result.ends)} runs ended; ` +
+      `${violations.length} violations; ${killsOf(state)} kills in all`,
   );
-  for (const { rule, of: what, what: said } of result.violations) console.log(`  ${rule}: ${what}: ${said}`);
-  if (result.violations.length === 0) rmSync(roundDirectory, { recursive: true, force: true });
-  else console.log(`  seed ${of.seed}, round ${round}; its files and evidence are in ${roundDirectory}`);
-  return result.violations.length;
+  for (const { rule, of, what } of violations) console.log(`  ${rule}: ${of}: ${what}`);
+  if (violations.length === 0) rmSync(files, { recursive: true, force: true });
+  else
+    console.log(
+      `  seed ${state.seed}, round ${round}, after ${reached} kills; files and evidence are in ${files}`,
+    );
+  return !('broken' in result);
 }
 
 function numberOf(name: string, text: string): number {

@@ -44,7 +44,6 @@ export class DrivenRun {
     };
   }
 
-  /** Creates it; undefined if the server refused it, which is told. */
   async create(): Promise<string> {
     const { client, plan, webhookUrl, fields, path = '/v1/runs', work } = this.#options;
     const asks = plan.steps.some(({ calls }) => calls.some(({ manner }) => manner === 'client'));
@@ -58,8 +57,7 @@ export class DrivenRun {
     const answer = await client.request<RunCreated>(path, { body, headers });
     if (answer.status !== 202) throw new Error(`create: ${answer.status} ${JSON.stringify(answer.body)}`);
     this.evidence.ids.push(answer.body.run_id);
-    // A client that lost the answer, or only believes so, asks again.
-    if (answer.unanswered > 0 || this.evidence.script < '4') {
+    if (answer.unanswered > 0 || plan.createsAgain) {
       const again = await client.request<RunCreated>(path, { body, headers });
       if (again.status !== 202) throw new Error(`again: ${again.status} ${JSON.stringify(again.body)}`);
       this.evidence.ids.push(again.body.run_id);
