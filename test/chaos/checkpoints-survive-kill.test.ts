@@ -55,14 +55,14 @@ test.each<Moment>(['tool.after-outcome', 'tool.after-effect'])(
   async (moment) => {
     await using server = new KillableServer({ modelUrl: model.url });
     await server.start(moment);
-    const creating = server.create(script([call('echo one > one'), call('echo two > two'), { text: 'done' }]));
+    const creating = server.create(
+      script([call('echo one > one'), call('echo two > two'), { text: 'done' }]),
+    );
     await server.diesByItself(moment);
     await server.start();
     const runId = await creating;
     const next = ofKind(await server.follow(runId), 'step.completed')[1]!;
-    const { body } = await server.api.get<ArtifactList>(
-      `/v1/runs/${runId}/artifacts?at=${next.seq}`,
-    );
+    const { body } = await server.api.get<ArtifactList>(`/v1/runs/${runId}/artifacts?at=${next.seq}`);
     expect(body.data.map(({ path }) => path)).toEqual(['one']);
   },
 );

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeReport } from '../../docs/tables/reliability/report.ts';
-import { soakTable } from '../../docs/tables/reliability/soak-table.ts';
+import { soakSummary, soakTable } from '../../docs/tables/reliability/soak-table.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Disruption, StoreName } from './evidence.ts';
 import { Services } from './installation.ts';
@@ -91,7 +91,7 @@ const foundBefore = state.violations.length;
     writeState(directory, state);
   }
 }
-console.log(`\n${soakTable(state)}`);
+console.log(`\n${soakTable(state)}\n${soakSummary(state)}`);
 if (values.report) writeReport(state);
 const found = state.violations.length - foundBefore;
 if (found === 0 && values.state === undefined) rmSync(directory, { recursive: true, force: true });
