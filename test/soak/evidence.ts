@@ -17,6 +17,7 @@ export interface Evidence {
   runs: RunEvidence[];
   sessions: { id: string; runs: (string | undefined)[] }[];
   jobs: JobEvidence[];
+  interval?: IntervalEvidence;
   uploads: UploadEvidence[];
   slots: SlotEvidence[];
   webhooks: { header: string; message: WebhookMessage }[];
@@ -72,6 +73,14 @@ export interface JobEvidence {
   id?: string;
   texts: string[];
   calls: CallEvidence[];
+}
+
+/** The job of the round that is due every minute, from `first` until it was deleted. */
+export interface IntervalEvidence {
+  id: string;
+  script: string;
+  first: number;
+  deleted: number;
 }
 
 export interface UploadEvidence {

@@ -14,7 +14,9 @@ import { Installation, type Services } from './installation.ts';
 import { killInTurn } from './killer.ts';
 import { leftovers } from './leftovers.ts';
 import { MarkCollector } from './mark-collector.ts';
+import { PersistentClient } from './persistent-client.ts';
 import { Plan } from './plan.ts';
+import { deleteIntervalJob, startIntervalJob } from './work/interval-job.ts';
 import { perform } from './work/perform.ts';
 
 const CHECKER = fileURLToPath(new URL('checker/check.ts', import.meta.url));
@@ -102,6 +104,9 @@ async function workUnderKills(
       await perform(item, context);
     }
   };
+  const clientOfJob = new PersistentClient(installation, plan.choices('interval'));
+  const job = await startIntervalJob(clientOfJob);
+  evidence.interval = job;
   const clients = Promise.all(Array.from({ length: CLIENTS }, client));
   await killInTurn({
     installation,
@@ -115,6 +120,7 @@ async function workUnderKills(
   });
   killing = false;
   await clients;
+  await deleteIntervalJob(clientOfJob, job);
   return work;
 }
 

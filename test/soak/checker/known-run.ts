@@ -1,6 +1,6 @@
 /** A run of the evidence with what the servers say about it: what most rules look at. */
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
-import type { CallEvidence, Evidence, RunEvidence } from '../evidence.ts';
+import type { CallEvidence, Disruption, Evidence, RunEvidence } from '../evidence.ts';
 import type { Observation, ObservedRun } from './observation.ts';
 
 /** Whose call has left its file when it completes. */
@@ -27,6 +27,15 @@ export function knownRuns({ runs }: Evidence, { runs: observed }: Observation): 
     const end = last !== undefined && isTerminalEvent(last.event) ? last : undefined;
     return [{ id, evidence, observed: observed[id], events, end }];
   });
+}
+
+/** A run that was claimed so often in vain may be what kills its servers; it fails then. */
+const DEATHS_OF_RECOVERY_LIMIT = 5;
+
+export function mayFail(end: RunEvent, createdAt: number, disruptions: readonly Disruption[]): boolean {
+  if (end.event !== 'run.failed' || end.error_code !== 'recovery_limit') return false;
+  const deaths = disruptions.filter(({ from, to }) => to >= createdAt && from <= end.timestamp);
+  return deaths.length >= DEATHS_OF_RECOVERY_LIMIT;
 }
 
 export function named<N extends RunEvent['event']>(events: readonly RunEvent[], name: N): EventNamed<N>[] {

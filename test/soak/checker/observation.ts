@@ -21,7 +21,7 @@ const SETTLED_LIMIT_MS = 120_000;
 export interface Observation {
   runs: Record<string, ObservedRun>;
   /** Every run that the list has, on all of its pages. */
-  listed: Pick<Run, 'run_id' | 'input' | 'job_id' | 'status'>[];
+  listed: Pick<Run, 'run_id' | 'input' | 'job_id' | 'status' | 'created_at'>[];
   sessions: Record<string, SessionMessage[]>;
   jobs: Job[];
   uploads: Record<string, { status: number; sha256?: string }>;

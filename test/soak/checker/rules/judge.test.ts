@@ -57,6 +57,7 @@ function sound(): { evidence: Evidence; observation: Observation } {
     ],
     sessions: [{ id: 'talk', runs: [RUN] }],
     jobs: [{ work: 'job', script: 'script3', id: 'job-1', texts: ['Done. '], calls: [] }],
+    interval: { id: 'job-2', script: 'script4', first: 2_000, deleted: 2_100 },
     uploads: [{ id: 'file-1', bytes: 5, sha256: BYTES, deletion: 'never asked' }],
     slots: [{ trajectory: 'task', server: 0, kept: ['slot1'], sent: ['slot1', 'slot2'] }],
     webhooks: events
@@ -80,7 +81,21 @@ function sound(): { evidence: Evidence; observation: Observation } {
       { run_id: RUN, input: 'SCRIPT id=script1 []', status: 'completed' },
       { run_id: FORK, input: 'SCRIPT id=script2 []', status: 'completed' },
       { run_id: JOB_RUN, input: 'SCRIPT id=script3 []', status: 'completed', job_id: 'job-1' },
-    ],
+      {
+        run_id: 'run_4',
+        input: 'SCRIPT id=script4 []',
+        status: 'completed',
+        job_id: 'job-2',
+        created_at: 2_000.2,
+      },
+      {
+        run_id: 'run_5',
+        input: 'SCRIPT id=script4 []',
+        status: 'completed',
+        job_id: 'job-2',
+        created_at: 2_062,
+      },
+    ].map((run) => ({ created_at: 999, ...run }) as Observation['listed'][number]),
     sessions: { talk: messages },
     jobs: [],
     uploads: { 'file-1': { status: 200, sha256: BYTES } },
@@ -189,7 +204,7 @@ const FAULTS: [string, string, Fault][] = [
   [
     'a run of nobody',
     'no run that nobody asked for',
-    (_, { listed }) => listed.push({ run_id: 'run_9', input: 'x', status: 'completed' }),
+    (_, { listed }) => listed.push({ run_id: 'run_9', input: 'x', status: 'completed', created_at: 999 }),
   ],
   [
     'a lost event',
@@ -368,7 +383,7 @@ const FAULTS: [string, string, Fault][] = [
     'a job fires once',
     (_, { listed }) => listed.push({ ...listed[2]!, run_id: 'run_9' }),
   ],
-  ['a job that never fires', 'a job fires once', (_, { listed }) => listed.pop()],
+  ['a job that never fires', 'a job fires once', (_, { listed }) => listed.splice(2, 1)],
   ['a job that is still there', 'a job fires once', (_, { jobs }) => jobs.push({ id: 'job-1' } as never)],
   [
     'an upload with other bytes',
@@ -457,7 +472,7 @@ describe('the checker', () => {
       'a job without an answer that never fired',
       ({ jobs }, { listed }) => {
         delete jobs[0]!.id;
-        listed.pop();
+        listed.splice(2, 1);
       },
     ],
   ])('accepts %s', (_, fault) => {

@@ -1,11 +1,8 @@
 /** The log of each run: whole, once, the same for everybody, and with one end that is last. */
 import { isTerminalEvent, type RunEvent } from '@talaria/protocol';
 import type { Evidence, Violation } from '../../evidence.ts';
-import { type KnownRun, knownRuns } from '../known-run.ts';
+import { type KnownRun, knownRuns, mayFail } from '../known-run.ts';
 import type { Observation } from '../observation.ts';
-
-/** A run that was claimed so often in vain may be what kills its servers; PROTOCOL.md lets it fail then. */
-const DEATHS_OF_RECOVERY_LIMIT = 5;
 
 export function checkLogs(evidence: Evidence, observation: Observation): Violation[] {
   return knownRuns(evidence, observation).flatMap((run) => [
@@ -65,11 +62,8 @@ function checkEnd(
   const { status, output } = observed.run;
   if (end.event !== `run.${status}`) broken(`its stream ends with ${end.event}, and its status is ${status}`);
   if (end.event === 'run.failed') {
-    const began = observed.run.created_at;
-    const deaths = disruptions.filter(({ from, to }) => to >= began && from <= end.timestamp).length;
-    if (end.error_code !== 'recovery_limit' || deaths < DEATHS_OF_RECOVERY_LIMIT) {
-      broken(`it failed as ${end.error_code} after ${deaths} kills: ${end.error}`);
-    }
+    if (!mayFail(end, observed.run.created_at, disruptions))
+      broken(`it failed as ${end.error_code}: ${end.error}`);
   } else if (stop === 'accepted' && end.event !== 'run.cancelled') {
     broken(`its stop was accepted, and it ended with ${end.event}`);
   } else if (stop === 'never asked' && end.event !== 'run.completed') {
