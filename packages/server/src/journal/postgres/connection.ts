@@ -99,6 +99,11 @@ export class Connection extends pg.Client {
     return this.#crash;
   }
 
+  /** Within it an id means one transaction, whether its commit is on the disk or not. */
+  get era(): string {
+    return `${this.#history} ${this.#crash}`;
+  }
+
   /** In one system call, so that the server can read it in one. */
   sendTogether<T>(send: () => T): T {
     const { stream } = this.connection;

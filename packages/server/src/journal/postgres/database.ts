@@ -122,19 +122,19 @@ export class Database {
     sql: string,
     values: readonly unknown[] = [],
   ): Promise<T[]> {
-    return (await this.rowsWithHistory<T>(patience, sql, values)).rows;
+    return (await this.rowsWithEra<T>(patience, sql, values)).rows;
   }
 
-  /** A single reading statement, and the history of the database that it was about (`Connection.history`). */
-  async rowsWithHistory<T extends object>(
+  /** A single reading statement, and the era of the database that it was about (`Connection.era`). */
+  async rowsWithEra<T extends object>(
     { waitMs, answerMs }: Patience,
     sql: string,
     values: readonly unknown[] = [],
-  ): Promise<{ rows: T[]; history: string }> {
+  ): Promise<{ rows: T[]; era: string }> {
     return this.#persist(waitMs, () =>
       this.#use(async (client) => ({
         rows: await ask<T>(client, sql, values, answerMs),
-        history: client.history,
+        era: client.era,
       })),
     );
   }

@@ -148,6 +148,33 @@ describe('after a crash of the database', () => {
   });
 });
 
+it('after a crash of the database, no place is confused with one before it', async () => {
+  primary = await startPostgres();
+  const made = await primary.createDatabase();
+  const journal = await PostgresJournal.open({ url: made });
+  try {
+    const claim = await claimedRun(journal);
+    const client = new pg.Client(made);
+    client.on('error', () => {});
+    await client.connect();
+    // Like notifications, these commits do not wait for the disk.
+    await client.query('SET synchronous_commit = off');
+    for (let i = 0; i < 10; i += 1) await client.query('SELECT pg_current_xact_id()');
+    const place = await journal.changes.now();
+    const cursor = journal.changes.seal(claim.run.owner, place);
+    await primary.kill();
+    await primary.restart(async () => {});
+    await journal.append(claim, [delta('changed')]);
+    await expect(journal.changes.read([claim.run.owner], place)).rejects.toThrow(/by a failover or a crash/);
+    await expect(journal.changes.open(claim.run.owner, cursor)).rejects.toMatchObject({
+      code: 'invalid_cursor',
+    });
+  } finally {
+    await journal.close();
+    await primary.stop();
+  }
+});
+
 it('a start waits for a database that crashes while it begins to listen', async () => {
   primary = await startPostgres();
   const proxy = await CuttingProxy.to(await primary.createDatabase());
