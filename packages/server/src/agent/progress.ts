@@ -146,7 +146,7 @@ export class Progress {
         this.takeContext(record.private);
         break;
       case 'workspace.prepared':
-        this.isPrepared = true;
+        this.isPrepared = record.private.undone !== true;
         this.mounted = record.private.mounted;
         break;
       case 'workspace.checkpointed':
