@@ -19,6 +19,8 @@ const config: KnipConfig = {
         'test/compat/python/install.ts',
         'test/conformance/command/*.ts',
         'test/schemathesis/run.ts',
+        'test/soak/soak.ts',
+        'test/soak/checker/check.ts',
         'test/support/{bundle-command,server-host-program}.ts',
       ],
       // Its packages for each platform are found by their names; it is not imported itself.

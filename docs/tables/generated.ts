@@ -8,6 +8,8 @@ import { eventTable } from './event-table.ts';
 import { replaceMarkedPart } from './marked-part.ts';
 import { performancePage, performancePictures } from './performance/performance-page.ts';
 import { recordTable } from './record-table.ts';
+import { readReport } from './reliability/report.ts';
+import { soakReport } from './reliability/soak-table.ts';
 
 /** By path in the repository. */
 export const GENERATED: Readonly<Record<string, (present: string) => string>> = {
@@ -21,6 +23,7 @@ export const GENERATED: Readonly<Record<string, (present: string) => string>> = 
     ),
   'docs/performance.md': performancePage,
   ...performancePictures(),
+  'docs/reliability.md': (present) => replaceMarkedPart(present, 'soak', soakReport(readReport())),
   'PROTOCOL.md': (present) => replaceMarkedPart(present, 'events', eventTable()),
   'ARCHITECTURE.md': (present) => replaceMarkedPart(present, 'records', recordTable()),
 };

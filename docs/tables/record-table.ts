@@ -44,7 +44,10 @@ const ROWS: { readonly [N in RecordName]: Row<N> } = {
     private: { messages: true, session: true, skipped: true },
     says: 'the earlier turns as found at the first claim: messages, or a range of the session',
   },
-  'workspace.prepared': { private: { mounted: true }, says: 'what the run begins with is in place' },
+  'workspace.prepared': {
+    private: { mounted: true, undone: true },
+    says: 'what the run begins with is in place',
+  },
   'workspace.checkpointed': {
     private: {
       upto: true,

@@ -3,9 +3,11 @@
  * session begins with is what this one ended with.
  */
 import { randomUUID } from 'node:crypto';
+import type { ArtifactList } from '@talaria/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
+import { ofKind } from './marked-run.ts';
 
 /** Between the bytes of a checkpoint and its record. The soak tests have more. */
 const MOMENTS: Moment[] = ['checkpoint.after-blob'];
@@ -47,3 +49,20 @@ async function survives(moment: Moment): Promise<void> {
   );
   expect(looked).toEqual(['two\ntwo\n']);
 }
+
+test.each<Moment>(['tool.after-outcome', 'tool.after-effect'])(
+  'the files after a step whose server was killed at %s are kept before the next step',
+  async (moment) => {
+    await using server = new KillableServer({ modelUrl: model.url });
+    await server.start(moment);
+    const creating = server.create(
+      script([call('echo one > one'), call('echo two > two'), { text: 'done' }]),
+    );
+    await server.diesByItself(moment);
+    await server.start();
+    const runId = await creating;
+    const next = ofKind(await server.follow(runId), 'step.completed')[1]!;
+    const { body } = await server.api.get<ArtifactList>(`/v1/runs/${runId}/artifacts?at=${next.seq}`);
+    expect(body.data.map(({ path }) => path)).toEqual(['one']);
+  },
+);

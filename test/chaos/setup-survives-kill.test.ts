@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedPostgres } from '../../packages/server/src/journal/postgres/testing/start-postgres.ts';
 import { type ModelServer, script, startModelServer } from '../support/model-server.ts';
 import { KillableServer, type Moment } from './killable-server.ts';
 
@@ -55,3 +56,36 @@ async function survives(moment: Moment): Promise<void> {
   // Nothing is left on its way.
   expect(readdirSync(join(server.process.dataDir, 'workspaces', '.sandbox', 'trash'))).toEqual([]);
 }
+
+test('what was in place on a machine that is gone is put in place again, also if the next server is killed meanwhile', async () => {
+  const postgres = await sharedPostgres();
+  const store = { TALARIA_DATABASE_URL: await postgres.createDatabase() };
+  const env = { TALARIA_LEASE_SECONDS: '2' };
+  await using gone = new KillableServer({ modelUrl: model.url, store, env });
+  await using next = new KillableServer({ modelUrl: model.url, store, env });
+  try {
+    await gone.start('setup.after-record');
+    const workspace = {
+      archives: [{ content: ARCHIVE, encoding: 'base64' }],
+      files: [{ path: 'notes.md', content: 'hello' }],
+    };
+    const steps = [
+      { tools: [{ name: 'terminal', arguments: { command: 'cat notes.md' } }] },
+      { text: 'done' },
+    ];
+    // The server may die before it has answered.
+    void gone.api.post('/v1/runs', { input: script(steps), workspace }).catch(() => {});
+    await gone.diesByItself('setup.after-record');
+    await next.start('setup.after-part');
+    await next.diesByItself('setup.after-part');
+    await next.start();
+    const [run] = (await next.api.list()).data;
+    const events = await next.follow(run!.run_id);
+    expect(events.flatMap((event) => (event.event === 'tool.completed' ? [event.preview] : []))).toEqual([
+      'hello',
+    ]);
+  } finally {
+    await next[Symbol.asyncDispose]();
+    await postgres.stop();
+  }
+});

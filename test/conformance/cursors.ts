@@ -16,7 +16,7 @@ export function describeCursors(target: GetTarget): void {
   async function framesAfter(query: string, headers: Record<string, string> = {}): Promise<Frame[]> {
     const frames: Frame[] = [];
     const parser = createSseParser({
-      onMessage: ({ id, data }) => void frames.push({ id, event: JSON.parse(data) }),
+      onMessage: ({ id, data }) => void frames.push({ id, data, event: JSON.parse(data) }),
     });
     parser.feed(await (await openRaw(target(), runId, { query, headers })).text());
     return frames;

@@ -141,7 +141,7 @@ class StalledReader {
     const frames: Frame[] = [];
     // Chunk headers of the transfer encoding are between frames, never inside a line of one.
     for (const [, id, data] of this.#text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)) {
-      frames.push({ id: id!, event: JSON.parse(data!) });
+      frames.push({ id: id!, data: data!, event: JSON.parse(data!) });
     }
     return frames;
   }

@@ -19,6 +19,8 @@ export interface Answer<T> {
 
 export interface Frame {
   id: string;
+  /** The event as it came. */
+  data: string;
   event: RunEvent;
 }
 
@@ -51,8 +53,9 @@ export class Api {
     path: string,
     options: {
       body?: unknown;
-      raw?: string | Uint8Array<ArrayBuffer>;
+      raw?: string | Uint8Array<ArrayBuffer> | FormData;
       headers?: Record<string, string>;
+      signal?: AbortSignal;
     } = {},
   ): Promise<Answer<T>> {
     const response = await fetch(this.baseUrl + path, {
@@ -64,6 +67,7 @@ export class Api {
       },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
       ...(options.raw === undefined ? {} : { body: options.raw }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     const text = await response.text();
     const json = (response.headers.get('content-type') ?? '').startsWith('application/json');
@@ -132,7 +136,7 @@ export class Api {
     const parser = createSseParser({
       onMessage({ id, data }) {
         if (stopped) return;
-        const frame = { id, event: JSON.parse(data) as RunEvent };
+        const frame = { id, data, event: JSON.parse(data) as RunEvent };
         result.frames.push(frame);
         onFrame?.(frame);
         if (until?.(frame, result.frames)) stopped = true;

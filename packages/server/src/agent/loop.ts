@@ -16,6 +16,8 @@ const MORE_TRIES = 2;
 /** Returns the answer; throws `RunFailure`, `Handover` or the reason of `run.signal`. */
 export async function runAgent(run: AgentRun): Promise<AgentAnswer> {
   await settleInterrupted(run);
+  // The last owner was lost after the calls of a step, or during them, and before it had kept their files.
+  if (run.progress.lacksCheckpoint) await run.keepFiles();
   for (;;) {
     run.signal.throwIfAborted();
     const { progress, limits } = run;

@@ -103,6 +103,7 @@ export class Progress {
   calls: ToolCallProgress[] = [];
   /** All calls with an outcome. Without interrupted ones: the model knows that those may have changed nothing. */
   readonly outcomes: CallOutcome[] = [];
+  #lastOutcomePos = -1;
   /** The last step when it called no tool: the answer, unless steering came meanwhile. */
   answer: Answer | undefined;
   /** How many answers did not have the requested format. */
@@ -153,7 +154,7 @@ export class Progress {
         this.takeContext(record.private);
         break;
       case 'workspace.prepared':
-        this.isPrepared = true;
+        this.isPrepared = record.private.undone !== true;
         this.mounted = record.private.mounted;
         break;
       case 'workspace.checkpointed':
@@ -214,6 +215,7 @@ export class Progress {
         });
         break;
       case 'tool.completed':
+        this.#lastOutcomePos = record.pos;
         this.#update(record.public.tool_call_id, (call) => {
           call.phase = 'done';
           call.outcome = { output: record.private.output, isError: record.public.error };
@@ -285,6 +287,11 @@ export class Progress {
     const prompts = [opening.length - 1 - followUp.length - this.#inherited().length];
     if (inherited?.input !== undefined) prompts.push(opening.length - 1);
     return { messages: [...opening, ...this.messages], prompts, skipped: this.skipped };
+  }
+
+  /** Whether the calls of the last step have ended since the last checkpoint, interrupted ones too. */
+  get lacksCheckpoint(): boolean {
+    return this.calls.length === 0 && this.#lastOutcomePos > (this.checkpoint?.upto ?? -1);
   }
 
   /** Where the conversation is cut for the model; see context/cut.ts. */

@@ -136,7 +136,8 @@ export class FilesOfRun {
     const isUsed = outcomes.some((call) => this.isUsedBy(workspace, call));
     const isGone = recovered.kind === 'lost' || recovered.kind === 'reverted';
     if (!isGone || !prepared || isUsed) return recovered;
-    this.#progress.isPrepared = false;
+    // On record: an owner that is lost while it prepares them leaves a part of them here.
+    await this.#options.append([{ event: 'workspace.prepared', private: { undone: true } }]);
     return { kind: 'here' };
   }
 

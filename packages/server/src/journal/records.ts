@@ -128,9 +128,9 @@ export interface PrivatePayloads {
   'run.context': { messages: Message[] } | { session: ContextRange; skipped?: number };
   /**
    * Everything that `workspace` names is in place, over the files that the run inherits; before this record, whatever is there is
-   * deleted.
+   * deleted. `undone`: it was lost before a call had used it, and has to be put in place again.
    */
-  'workspace.prepared': { mounted?: string | undefined };
+  'workspace.prepared': { mounted?: string | undefined; undone?: true };
   /** The files of the run, as they are kept, or that they were not. */
   'workspace.checkpointed': CheckpointRecord;
   /** The conversation got too long for the model: it is cut from now on. */

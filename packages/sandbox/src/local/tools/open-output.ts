@@ -9,6 +9,6 @@ export async function openOutput(id: string, context: ToolContext): Promise<Spoo
   const { isolation, workspace, slotLimits, limits } = context;
   await slotLimits.admit(limits.limitBytes);
   const components = outputFile(id);
-  const handle = await createFile(workspace.tmpDir, components);
+  const handle = await createFile(workspace.tmpDir, components, workspace);
   return { handle, path: posix.join(isolation.tmpDir(workspace), ...components) };
 }

@@ -8,8 +8,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chown, type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
+import { chown, type FileHandle, lstat, mkdir, open, rename, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ownedName } from '../owned-names.ts';
 import { WorkspacePathError } from './path-components.ts';
+import { Turns } from './turns.ts';
 
 /** Linux's value on every architecture Node is built for; node:fs does not name it. */
 const O_PATH = 0o10000000;
@@ -60,9 +63,13 @@ export function openReferenced(reference: FileHandle, components: readonly Name[
 }
 
 /** Creates a file that must not exist yet, with the directories above it. The caller closes it. */
-export async function createFile(root: string, components: readonly string[]): Promise<FileHandle> {
+export async function createFile(
+  root: string,
+  components: readonly string[],
+  options: OpenDirectory,
+): Promise<FileHandle> {
   const { parents, name } = splitName(components);
-  await using parent = await openDirectory(root, parents, { create: true });
+  await using parent = await openDirectory(root, parents, options);
   return await createInside(parent, name, components);
 }
 
@@ -95,29 +102,64 @@ export function temporaryIn(directory: FileHandle): { name: string; path: string
   return { name, path: inside(directory, name) };
 }
 
+export interface OpenDirectory {
+  /** Missing directories are created, in this directory beside the workspaces until they are complete. */
+  stagingDir?: string | undefined;
+}
+
 export async function openDirectory(
   root: string,
   components: readonly Name[],
-  { create = false }: { create?: boolean } = {},
+  { stagingDir }: OpenDirectory = {},
 ): Promise<FileHandle> {
   let directory = await describeErrors([], () => open(root, DIRECTORY));
   for (const [index, name] of components.entries()) {
     await using parent = directory;
     const upToHere = components.slice(0, index + 1);
-    const made = create && (await makeDirectory(inside(parent, name), upToHere));
+    if (stagingDir !== undefined)
+      await makingTurns.take(root, () => makeDirectory(stagingDir, parent, name, upToHere));
     directory = await openInside(parent, name, DIRECTORY, upToHere);
-    if (made) await giveToOwnerOf(parent, directory);
   }
   return directory;
 }
 
-/** False if it existed already. */
-async function makeDirectory(path: Name, components: readonly Name[]): Promise<boolean> {
+/** By workspace: what one of us has just made is never replaced by another. */
+const makingTurns = new Turns();
+/** A command has made it meanwhile. */
+const MADE_BY_OTHERS: ReadonlySet<string | undefined> = new Set(['EEXIST', 'ENOTEMPTY', 'ENOTDIR']);
+
+/**
+ * Makes a directory, if there is nothing of that name. It gets its name when it has its owner: commands work beside this, and one that
+ * belongs to the server, even for a moment, they could not use; a server that is killed in that moment would leave it so. If a
+ * command makes the same directory in that moment and has put nothing into it, this one takes its place.
+ */
+async function makeDirectory(
+  stagingDir: string,
+  parent: FileHandle,
+  name: Name,
+  components: readonly Name[],
+): Promise<void> {
+  const path = inside(parent, name);
+  if (await describeErrors(components, () => ignoreMissing(lstat(path)))) return;
+  const make = async (temporary: string): Promise<void> => {
+    await mkdir(temporary, { mode: 0o755 });
+    try {
+      await using made = await open(temporary, DIRECTORY);
+      await giveToOwnerOf(parent, made);
+      await rename(temporary, path);
+    } catch (error) {
+      await rmdir(temporary).catch(() => {});
+      throw error;
+    }
+  };
   try {
-    await mkdir(path, { mode: 0o755 });
-    return true;
+    await make(join(stagingDir, ownedName())).catch((error: NodeJS.ErrnoException) => {
+      // A mounted directory may be on another file system.
+      if (error.code !== 'EXDEV') throw error;
+      return make(temporaryIn(parent).path);
+    });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (MADE_BY_OTHERS.has((error as NodeJS.ErrnoException).code)) return;
     throw describeError(error as NodeJS.ErrnoException, components);
   }
 }

@@ -115,7 +115,7 @@ export async function changeFiles(place: Place, changes: readonly FileChange[]):
 async function stage({ dir, stagingDir }: Place, change: FileChange): Promise<Staged> {
   const { components, kind } = change;
   const { parents, name } = splitName(components);
-  const parent = await openDirectory(dir, parents, { create: kind === 'write' });
+  const parent = await openDirectory(dir, parents, kind === 'write' ? { stagingDir } : {});
   const staged = { change, parent, target: inside(parent, name) };
   if (kind === 'delete') return staged;
   let aside: string | undefined;

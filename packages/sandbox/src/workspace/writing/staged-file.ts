@@ -31,7 +31,7 @@ export async function replaceFile(
   { stagingDir, mode }: { stagingDir: string; mode?: number },
 ): Promise<void> {
   const { parents, name } = splitName(components);
-  await using parent = await openDirectory(root, parents, { create: true });
+  await using parent = await openDirectory(root, parents, { stagingDir });
   const target = inside(parent, name);
   const existing = await describeErrors(components, () => ignoreMissing(lstat(target)));
   if (existing) assertRegular(existing, components);

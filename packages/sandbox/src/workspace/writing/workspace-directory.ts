@@ -3,6 +3,7 @@
  * directory opened before it, and no link is followed (files/workspace-path.ts).
  */
 import { chmod, link, lstat, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { SandboxError } from '../../errors.ts';
 import type { MergedTree, RemoveOptions, WriteConditions, WrittenFile } from '../../writing.ts';
 import { hashFile } from '../artifacts/digests.ts';
@@ -60,7 +61,7 @@ export class WorkspaceDirectory implements WritableWorkspace {
       const { parents, name } = splitName(components);
       await assertConditions(dir, components, conditions);
       await admit(staged.size);
-      await using parent = await openDirectory(dir, parents, { create: true });
+      await using parent = await openDirectory(dir, parents, { stagingDir: dirname(staged.path) });
       const target = inside(parent, name);
       const existing = await describeErrors(components, () => ignoreMissing(lstat(target)));
       if (existing) assertRegular(existing, components);

@@ -13,6 +13,7 @@ import { atMost } from '../../basics/at-most.ts';
 import type { LogRecord } from '../records.ts';
 import { type EventListener, Wakeups } from '../wakeups.ts';
 import { Connection, type Hosts } from './connection.ts';
+import { isAway } from './failures.ts';
 import { joinServers } from './in-use.ts';
 import { toQuery } from './prepared.ts';
 
@@ -57,8 +58,9 @@ export class Announcements {
   }
 
   /** Resolves when the first connection listens. */
-  async start(): Promise<void> {
-    const first = await this.#listen();
+  /** Waits this long for a database that is away. */
+  async start(waitMs: number): Promise<void> {
+    const first = await this.#listenFirst(performance.now() + waitMs);
     this.#done = Promise.all([this.#keepListening(first), this.#keepLooking()]);
   }
 
@@ -185,6 +187,17 @@ export class Announcements {
     }
     this.#client = client;
     return { ended };
+  }
+
+  async #listenFirst(until: number): Promise<{ ended: Promise<void> }> {
+    for (;;) {
+      try {
+        return await this.#listen();
+      } catch (error) {
+        if (!isAway(error) || performance.now() > until) throw error;
+        await delay(RECONNECT_MS);
+      }
+    }
   }
 
   async #keepListening(first: { ended: Promise<void> }): Promise<void> {

@@ -33,7 +33,7 @@ export class PostgresChanges implements Changes {
   }
 
   async now(): Promise<ChangePlace> {
-    const { rows, history } = await this.#database.rowsWithHistory<PlaceRow>(
+    const { rows, era: history } = await this.#database.rowsWithEra<PlaceRow>(
       ASKED,
       `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin, pg_current_snapshot()::text AS seen`,
     );
@@ -45,7 +45,7 @@ export class PostgresChanges implements Changes {
    * this one has not reached: it is not visible in any snapshot, and no change.
    */
   async read(owners: readonly string[], after: ChangePlace): Promise<ChangeRead> {
-    const { rows, history } = await this.#database.rowsWithHistory<
+    const { rows, era: history } = await this.#database.rowsWithEra<
       PlaceRow & (ChangedRun | { ordinal: null; mark: null })
     >(
       WATCHING,
@@ -97,7 +97,7 @@ export class PostgresChanges implements Changes {
     return this.#announcements.watchChanges(listener);
   }
 
-  /** In another history, the same ids are those of other transactions. */
+  /** In another history, and after a crash, the same ids are those of other transactions. */
   #cursors(history: string): Cursors {
     return new Cursors(this.#key, `changes ${history}`, FEED_CURSOR);
   }
@@ -108,6 +108,7 @@ function toPlace({ xmin, seen }: PlaceRow, history: string): ChangePlace {
 }
 
 function otherHistory(): TalariaError {
-  const message = 'The database has changed its history since: list the runs, and begin without a cursor';
+  const message =
+    'The database has changed its history since, by a failover or a crash: list the runs, and begin without a cursor';
   return new TalariaError('invalid_cursor', { message, param: 'after' });
 }

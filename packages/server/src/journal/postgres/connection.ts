@@ -23,7 +23,8 @@ const ISOLATION = 'read committed';
 export const ANSWER_MS = 30_000;
 
 const HISTORY = `SELECT (SELECT system_identifier FROM pg_control_system())
-  || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS history`;
+  || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS history,
+  (SELECT stats_reset::text FROM pg_stat_bgwriter) AS crash`;
 
 /** Counts and times fit into a number; as text, the library's default, they would not compare. */
 const types: pg.CustomTypesConfig = {
@@ -63,6 +64,7 @@ export class Connection extends pg.Client {
   readonly #address: string;
   readonly #idleMs: number;
   #history = '';
+  #crash = '';
 
   constructor({ hosts, idleMs = IDLE_MS }: ConnectionOptions) {
     const address = hosts.next;
@@ -87,6 +89,19 @@ export class Connection extends pg.Client {
   /** Identifies the history of the database: transactions of another history have the same ids. */
   get history(): string {
     return this.#history;
+  }
+
+  /**
+   * Changes whenever the server recovers from a crash, of itself or of one of its processes: then it begins its statistics anew.
+   * Ids of transactions whose commit had not reached the disk are given to others afterwards.
+   */
+  get crash(): string {
+    return this.#crash;
+  }
+
+  /** Within it an id means one transaction, whether its commit is on the disk or not. */
+  get era(): string {
+    return `${this.#history} ${this.#crash}`;
   }
 
   /** In one system call, so that the server can read it in one. */
@@ -122,7 +137,7 @@ export class Connection extends pg.Client {
       const { standby, read_only: readOnly } = rows[0]!;
       if (standby) throw new Away(`${this.host}:${this.port} is a standby, which takes no writes`);
       if (readOnly === 'on') throw new Away(`${this.host}:${this.port} takes no writes (read-only)`);
-      this.#history = await this.#askHistory();
+      await this.#askHistory();
       return this;
     } catch (error) {
       this.#hosts.passOver(this.#address);
@@ -131,16 +146,16 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** It stays the same for as long as the connection lasts: a server begins another history only by a restart. */
-  async #askHistory(): Promise<string> {
+  /** Both stay the same for as long as the connection lasts: a restart and a crash end it. */
+  async #askHistory(): Promise<void> {
     try {
-      const { rows } = await this.query<{ history: string }>(HISTORY);
-      return rows[0]!.history;
+      const { rows } = await this.query<{ history: string; crash: string | null }>(HISTORY);
+      this.#history = rows[0]!.history;
+      this.#crash = rows[0]!.crash ?? '';
     } catch (error) {
       // Some providers do not tell, for example those whose servers share their storage: there a failover loses
       // nothing.
-      if (error instanceof pg.DatabaseError && !isAway(error)) return '';
-      throw error;
+      if (!(error instanceof pg.DatabaseError) || isAway(error)) throw error;
     }
   }
 }

@@ -24,6 +24,9 @@ const ANSWER_MAX_MS = 24 * 3600 * 1000;
 /** How long work in progress may take at the end; it may wait for a lock, or for an answer that never comes. */
 const CLOSE_MS = 1_000;
 
+/** What `pg_xact_status` says about an id that is yet to come: an invalid parameter. */
+const IN_THE_FUTURE = '22023';
+
 const UNKNOWN =
   'The connection to the database was lost during a write; whether the write happened is unknown';
 
@@ -119,19 +122,19 @@ export class Database {
     sql: string,
     values: readonly unknown[] = [],
   ): Promise<T[]> {
-    return (await this.rowsWithHistory<T>(patience, sql, values)).rows;
+    return (await this.rowsWithEra<T>(patience, sql, values)).rows;
   }
 
-  /** A single reading statement, and the history of the database that it was about (`Connection.history`). */
-  async rowsWithHistory<T extends object>(
+  /** A single reading statement, and the era of the database that it was about (`Connection.era`). */
+  async rowsWithEra<T extends object>(
     { waitMs, answerMs }: Patience,
     sql: string,
     values: readonly unknown[] = [],
-  ): Promise<{ rows: T[]; history: string }> {
+  ): Promise<{ rows: T[]; era: string }> {
     return this.#persist(waitMs, () =>
       this.#use(async (client) => ({
         rows: await ask<T>(client, sql, values, answerMs),
-        history: client.history,
+        era: client.era,
       })),
     );
   }
@@ -267,15 +270,16 @@ export class Database {
 
   /**
    * After a failover the database does not know transactions that were not copied in time, and gives their ids to
-   * others. Then nobody can tell; the caller has to look for its writes, as after a crash of its own.
+   * others. Then nobody can tell; the caller has to look for its writes, as after a crash of its own. After a crash of the
+   * database the same holds for an id that is committed; one that is not has no commit on the disk, whoever has it now.
    */
-  async #hasHappened({ xid, history }: Begun): Promise<boolean> {
-    const status = await this.#use(async (client) => {
-      if (client.history !== history) return undefined;
-      const sql = 'SELECT pg_xact_status($1::xid8) AS status';
-      const [row] = await ask<{ status: string | null }>(client, sql, [xid]);
-      return row?.status;
-    });
+  async #hasHappened({ xid, history, crash }: Begun): Promise<boolean> {
+    const { status, hasCrashed } = await this.#use(async (client) => ({
+      status: client.history === history ? await statusOf(client, xid) : undefined,
+      hasCrashed: client.crash !== crash,
+    }));
+    if (hasCrashed && status !== undefined && status !== null && status !== 'committed') return false;
+    if (hasCrashed) throw new TalariaError('store_unavailable', { message: UNKNOWN });
     if (status === 'in progress') throw new Away('The other end of a lost connection is still at its commit');
     if (status !== 'committed' && status !== 'aborted') {
       throw new TalariaError('store_unavailable', { message: UNKNOWN });
@@ -300,6 +304,7 @@ const BEGUN = {
 interface Begun {
   xid: string;
   history: string;
+  crash: string;
   now: number;
 }
 
@@ -307,9 +312,22 @@ async function begin(client: PooledConnection, answerMs: number): Promise<Begun>
   const begun: TimedQuery = { ...BEGUN, query_timeout: answerMs };
   const [, { rows }] = await Promise.all([
     ask(client, 'BEGIN', [], answerMs),
-    client.query<Omit<Begun, 'history'>>(begun),
+    client.query<Omit<Begun, 'history' | 'crash'>>(begun),
   ]);
-  return { ...rows[0]!, history: client.history };
+  return { ...rows[0]!, history: client.history, crash: client.crash };
+}
+
+/** Null if it is forgotten; `not begun` if the database has not given the id to anybody yet. */
+async function statusOf(client: PooledConnection, xid: string): Promise<string | null | undefined> {
+  try {
+    const [row] = await ask<{ status: string | null }>(client, 'SELECT pg_xact_status($1::xid8) AS status', [
+      xid,
+    ]);
+    return row?.status;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === IN_THE_FUTURE) return 'not begun';
+    throw error;
+  }
 }
 
 /** The library accepts this, but its types do not say so. */

@@ -1,6 +1,6 @@
 /** A primary that is lost and a standby that replaces it, both real. */
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { claimedRun, delta } from '../testing/records.ts';
 import { Database, type Patience } from './database.ts';
 import { PostgresJournal } from './postgres-journal.ts';
@@ -92,6 +92,100 @@ it('a commit that the standby never got is not confused with another one of the 
     await database.close();
     await proxy.close();
     await stopPair();
+  }
+});
+
+describe('after a crash of the database', () => {
+  let direct: string;
+  let proxy: CuttingProxy;
+  let database: Database;
+
+  beforeEach(async () => {
+    primary = await startPostgres();
+    direct = await primary.createEmptyDatabase();
+    proxy = await CuttingProxy.to(direct);
+    database = new Database({ url: proxy.url, connections: 1 });
+  });
+  afterEach(async () => {
+    await database.close();
+    await proxy.close();
+    await primary.stop();
+  });
+
+  /** A transaction whose commit the database never gets, and whose id it does not know when it is back. */
+  async function loseCommit(): Promise<{
+    outcome: Promise<unknown>;
+    id: bigint;
+    restarted(): Promise<void>;
+  }> {
+    let id: bigint | undefined;
+    proxy.cutNext({ when: 'COMMIT', forward: false, last: true });
+    const outcome = database.transaction(PATIENT, async (tx) => {
+      const [row] = await tx.rows<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
+      id ??= BigInt(row!.xid);
+      tx.send('CREATE TABLE kept ()');
+    });
+    outcome.catch(() => {});
+    await expect.poll(() => proxy.cuts).toBe(1);
+    await proxy.stop();
+    await primary.kill();
+    await primary.restart(async () => {});
+    return { outcome, id: id!, restarted: () => proxy.start() };
+  }
+
+  it('a lost commit is not confused with another one of the same id', async () => {
+    const { outcome, id, restarted } = await loseCommit();
+    await useId(direct, id);
+    await restarted();
+    await expect(outcome).rejects.toThrow(/is unknown/);
+  });
+
+  it('a transaction whose id nobody has yet runs again', async () => {
+    const { outcome, restarted } = await loseCommit();
+    await restarted();
+    await outcome;
+    expect(await database.rows(PATIENT, 'SELECT * FROM kept')).toEqual([]);
+  });
+});
+
+it('after a crash of the database, no place is confused with one before it', async () => {
+  primary = await startPostgres();
+  const made = await primary.createDatabase();
+  const journal = await PostgresJournal.open({ url: made });
+  try {
+    const claim = await claimedRun(journal);
+    const client = new pg.Client(made);
+    client.on('error', () => {});
+    await client.connect();
+    // Like notifications, these commits do not wait for the disk.
+    await client.query('SET synchronous_commit = off');
+    for (let i = 0; i < 10; i += 1) await client.query('SELECT pg_current_xact_id()');
+    const place = await journal.changes.now();
+    const cursor = journal.changes.seal(claim.run.owner, place);
+    await primary.kill();
+    await primary.restart(async () => {});
+    await journal.append(claim, [delta('changed')]);
+    await expect(journal.changes.read([claim.run.owner], place)).rejects.toThrow(/by a failover or a crash/);
+    await expect(journal.changes.open(claim.run.owner, cursor)).rejects.toMatchObject({
+      code: 'invalid_cursor',
+    });
+  } finally {
+    await journal.close();
+    await primary.stop();
+  }
+});
+
+it('a start waits for a database that crashes while it begins to listen', async () => {
+  primary = await startPostgres();
+  const proxy = await CuttingProxy.to(await primary.createDatabase());
+  try {
+    proxy.cutNext({ when: 'LISTEN', forward: false });
+    const journal = await PostgresJournal.open({ url: proxy.url });
+    expect(proxy.cuts).toBe(1);
+    await journal.close();
+  } finally {
+    await proxy.close();
+    await primary.stop();
   }
 });
 

@@ -130,7 +130,7 @@ export class PostgresJournal implements Journal {
         };
       });
       const journal = new PostgresJournal(options, database, keys);
-      await journal.#announcements.start();
+      await journal.#announcements.start(MIGRATION.waitMs);
       return journal;
     } catch (error) {
       await database.close();
