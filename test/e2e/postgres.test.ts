@@ -104,10 +104,10 @@ describe('two servers', () => {
     expect(processesWith(marker)).toEqual([]);
   });
 
-  test('answer and steer a run that the other works on', async () => {
+  test('answer and steer a run that the other accepted', async () => {
     const steps = [{ tools: [terminal('rm -rf build; echo gone')] }, { text: 'done' }];
-    const runId = await apiOf(servers[0]!).create(script(steps));
-    const { other } = await ownerAmong(servers);
+    const [first, other] = servers as [RunningServer, RunningServer];
+    const runId = await apiOf(first).create(script(steps));
     const { request_id } = await waitForApproval(apiOf(other), runId);
     expect((await apiOf(other).post(`/v1/runs/${runId}/steer`, { input: 'and be quick' })).status).toBe(200);
     expect((await apiOf(other).approve(runId, 'once', { request_id })).status).toBe(200);
