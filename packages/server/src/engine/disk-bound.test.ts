@@ -14,6 +14,9 @@ const kept = {
   measured: async (_: string, measured: readonly MeasuredRun[]) => {
     for (const { runId, bytes } of measured) runs.get(runId)!.bytes = bytes;
   },
+  outdated: async (_: string, runId: string) => {
+    delete runs.get(runId)!.bytes;
+  },
   used: async () => [...runs.values()].reduce((sum, { bytes = 0 }) => sum + bytes, 0),
   giveUp: async (_: string, bytes: number, limit: number) => {
     let [given, freed] = [0, 0];
