@@ -70,7 +70,10 @@ export class DiskBound {
       const runIds = await kept.unmeasured(serverId, BATCH);
       const sizes: MeasuredRun[] = [];
       // One after the other: nobody waits for this, and others need the disk.
-      for (const runId of runIds) sizes.push({ runId, bytes: await this.#sizeOf(runId) });
+      for (const runId of runIds) {
+        if (signal.aborted) break;
+        sizes.push({ runId, bytes: await this.#sizeOf(runId) });
+      }
       await kept.measured(serverId, sizes);
       full = runIds.length === BATCH;
     }
