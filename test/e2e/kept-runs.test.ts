@@ -114,7 +114,10 @@ test('files that a client adds after the end count, too', async () => {
   const runId = await finished(world);
   await waitFor('the run to be measured', async () => Number((await check(world)).used_bytes) > 0);
   const path = `/v1/runs/${runId}/artifacts/content?path=added`;
-  const put = await fetch(`${world.server.url}${path}`, { method: 'PUT', body: Buffer.alloc(5_000_000, 'x') });
+  const put = await fetch(`${world.server.url}${path}`, {
+    method: 'PUT',
+    body: Buffer.alloc(5_000_000, 'x'),
+  });
   expect(put.status).toBe(201);
   await isGone(world, runId);
   const { body: head } = await world.api.get<Run>(`/v1/runs/${runId}?view=head`);
