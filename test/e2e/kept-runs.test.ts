@@ -105,3 +105,21 @@ test('runs that take too much of the disk go before their time, the one that end
   expect(full.used_bytes).toBeGreaterThan(18_000_000);
   for (const runId of [kept, last, third]) expect((await world.api.run(runId)).keep).toBe(true);
 });
+
+test('files that a client adds after the end count, too', async () => {
+  await using world = await ServerWithModel.start({
+    TALARIA_RUN_RETENTION_SECONDS: '100',
+    TALARIA_RUN_DISK_BYTES: '4000000',
+  });
+  const runId = await finished(world);
+  await waitFor('the run to be measured', async () => Number((await check(world)).used_bytes) > 0);
+  const path = `/v1/runs/${runId}/artifacts/content?path=added`;
+  const put = await fetch(`${world.server.url}${path}`, {
+    method: 'PUT',
+    body: Buffer.alloc(5_000_000, 'x'),
+  });
+  expect(put.status).toBe(201);
+  await isGone(world, runId);
+  const { body: head } = await world.api.get<Run>(`/v1/runs/${runId}?view=head`);
+  expect(head).toMatchObject({ evicted_for: 'room' });
+});

@@ -53,6 +53,13 @@ export function describeOutput({
       expect(artifact).toMatchObject({ path, content: whole, size: whole.length, truncated: false });
     });
 
+    test('a whole output that is binary is named by its path, which a command can be given', async () => {
+      const { metadata } = await bash('head -c 200000 /dev/zero');
+      const path = metadata.full_output_path as string;
+      const { error } = await call('read_file', { path });
+      expect(error).toMatch(new RegExp(`^${path} is a binary file of 200000 bytes`));
+    });
+
     test('whole outputs and logs are no files of the workspace', async () => {
       expect((await bash('echo mine > own; mkdir .talaria; echo mine > .talaria/own')).success).toBe(true);
       const { workspaces } = backend();

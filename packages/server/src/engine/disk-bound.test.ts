@@ -14,6 +14,9 @@ const kept = {
   measured: async (_: string, measured: readonly MeasuredRun[]) => {
     for (const { runId, bytes } of measured) runs.get(runId)!.bytes = bytes;
   },
+  outdated: async (_: string, runId: string) => {
+    delete runs.get(runId)!.bytes;
+  },
   used: async () => [...runs.values()].reduce((sum, { bytes = 0 }) => sum + bytes, 0),
   giveUp: async (_: string, bytes: number, limit: number) => {
     let [given, freed] = [0, 0];
@@ -34,13 +37,14 @@ beforeEach(() => {
   broken = new Set();
 });
 
-function bound(maxBytes: number): DiskBound {
+function bound(maxBytes: number, onMeasure = () => {}): DiskBound {
   const note = (_fields: object, message: string) => warnings.push(message);
   return new DiskBound({
     kept,
     serverId: 'server',
     maxBytes,
     diskUsage: async (runId) => {
+      onMeasure();
       if (broken.has(runId)) throw new Error('du is gone');
       return 10;
     },
@@ -82,4 +86,11 @@ test('files that cannot be measured hold up no others', async () => {
   expect(runs.get('run_3')).toEqual({ bytes: 0 });
   expect(disk.state.usedBytes).toBe(240);
   expect(warnings).toHaveLength(1);
+});
+
+test('a stop waits for one measurement, and what is measured stays so', async () => {
+  for (let n = 0; n < 5; n++) runs.set(`run_${n}`, {});
+  const stop = new AbortController();
+  expect(await bound(1, () => stop.abort()).enforce(stop.signal)).toBe(false);
+  expect([...runs.values()]).toEqual([{ bytes: 10 }, {}, {}, {}, {}]);
 });

@@ -1,6 +1,6 @@
 /**
- * Keeps what ended runs take on the disk of this server within its bound. The files of a run are measured once, after its end,
- * by another process (du), and the size is in the store; so a sweep adds up numbers and walks over no directory. The runs that
+ * Keeps what ended runs take on the disk of this server within its bound. The files of a run are measured after its end,
+ * and after a client has changed them, by another process (du), and the size is in the store; so a sweep adds up numbers and walks over no directory. The runs that
  * ended first become due before their time; `Retention` deletes them like any other. Kept and unfinished runs stay. If they
  * alone are too much, the operator is told: once, until there is room again.
  */
@@ -11,7 +11,7 @@ import type { KeptRuns, MeasuredRun } from '../journal/kept-runs.ts';
 const BATCH = 20;
 
 export interface DiskBoundOptions {
-  kept: Pick<KeptRuns, 'unmeasured' | 'measured' | 'used' | 'giveUp'>;
+  kept: Pick<KeptRuns, 'unmeasured' | 'measured' | 'outdated' | 'used' | 'giveUp'>;
   serverId: string;
   maxBytes: number;
   /** What the files of a run take on this disk. */
@@ -40,6 +40,12 @@ export class DiskBound {
     return { usedBytes: this.#usedBytes, maxBytes: this.#options.maxBytes, isFull: this.#isFull };
   }
 
+  /** The files of the run are no longer those that were measured, if they were. */
+  changed(runId: string): Promise<void> {
+    const { kept, serverId } = this.#options;
+    return kept.outdated(serverId, runId);
+  }
+
   /** Whether runs have become due for room. */
   async enforce(signal: AbortSignal): Promise<boolean> {
     const { kept, serverId, maxBytes } = this.#options;
@@ -64,7 +70,10 @@ export class DiskBound {
       const runIds = await kept.unmeasured(serverId, BATCH);
       const sizes: MeasuredRun[] = [];
       // One after the other: nobody waits for this, and others need the disk.
-      for (const runId of runIds) sizes.push({ runId, bytes: await this.#sizeOf(runId) });
+      for (const runId of runIds) {
+        if (signal.aborted) break;
+        sizes.push({ runId, bytes: await this.#sizeOf(runId) });
+      }
       await kept.measured(serverId, sizes);
       full = runIds.length === BATCH;
     }

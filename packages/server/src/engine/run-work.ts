@@ -3,15 +3,18 @@
  * over. A process without it only accepts and shows runs; other processes work on them.
  */
 
+import type { WorkspaceWriter } from '@talaria/sandbox';
 import type { QueuePace } from '../basics/queue-pace.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { observed } from '../telemetry/run-facts.ts';
 import { BlobSweep } from './blob-sweep.ts';
 import { DiskBound } from './disk-bound.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { noticedWriter } from './noticed-writer.ts';
 import { Retention } from './retention.ts';
 import type { WorkerDependencies } from './run-worker.ts';
 import { SessionRetention } from './session-retention.ts';
+import type { OpenWriter } from './workspace-access.ts';
 
 /** How much work this process has, for the queue limit and for metrics. */
 export interface Workload {
@@ -37,6 +40,7 @@ export interface RunWorkOptions {
   headRetentionMs: number;
   /** How long a session is kept after its last use; 0 means forever. */
   sessionRetentionMs: number;
+  openWriter: OpenWriter;
   discardWorkspace(runId: string): Promise<void>;
   /** What the files of a run take on the disk of this server, and what ended runs may take together. */
   diskUsage(runId: string): Promise<number>;
@@ -50,6 +54,7 @@ export interface RunWorkOptions {
 export class RunWork implements Workload {
   readonly maxActive: number;
   readonly disk: DiskBound;
+  readonly #openWriter: OpenWriter;
   readonly #dispatcher: Dispatcher;
   readonly #retention: Retention;
   readonly #sessionRetention: SessionRetention;
@@ -59,6 +64,7 @@ export class RunWork implements Workload {
     const { serverId, dependencies, maxConcurrentRuns, maxKeptSandboxes, leaseMs, pace } = options;
     const { journal, log, report } = dependencies;
     this.maxActive = maxConcurrentRuns;
+    this.#openWriter = options.openWriter;
     this.#dispatcher = new Dispatcher({
       worker: serverId,
       maxConcurrent: maxConcurrentRuns,
@@ -82,6 +88,12 @@ export class RunWork implements Workload {
 
   get active(): number {
     return this.#dispatcher.active;
+  }
+
+  /** As the sandbox opens it; but what is written after the end of a run counts, too. */
+  async openWriter(runId: string): Promise<WorkspaceWriter | undefined> {
+    const writer = await this.#openWriter(runId);
+    return writer && noticedWriter(writer, () => this.disk.changed(runId));
   }
 
   /** Starts to claim unfinished and new runs. */

@@ -8,7 +8,8 @@
  *   files are being deleted.
  * - Too little room makes runs due before their time. That and its reason are in the store before anything is deleted, so a crash
  *   in between changes neither which runs go nor what their heads say.
- * - The server that has the files of a run measures them once, after the end. Until then the run takes no room by this count.
+ * - The server that has the files of a run measures them after the end, and again after each change by a client. Until then the
+ *   run takes no room by this count.
  *
  * To keep a run says nothing about its course, so it is not part of its log, which ends with the run.
  */
@@ -33,9 +34,11 @@ export interface KeptRuns {
    */
   keep(runId: string, keep: boolean, retentionMs: number): Promise<void>;
 
-  /** Runs with files on this server that ended `SETTLED_MS` ago and that nobody has measured, at most `limit`. */
+  /** Runs with files on this server that ended `SETTLED_MS` ago and have to be measured, at most `limit`. */
   unmeasured(serverId: string, limit: number): Promise<string[]>;
   measured(serverId: string, runs: readonly MeasuredRun[]): Promise<void>;
+  /** The files of the run have changed: what was measured no longer counts. */
+  outdated(serverId: string, runId: string): Promise<void>;
   /**
    * What ended runs take on the disk of this server: their files and, where the store is on the same disk, their records and
    * checkpoints. Runs that are to go for room do not count.

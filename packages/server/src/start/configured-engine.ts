@@ -40,7 +40,7 @@ export function configuredEngine(
     contextTokens: config.contextTokens,
     secrets,
     openWorkspace: async (runId) => workbench?.openWorkspace(runId),
-    openWriter: async (runId) => workbench?.openWriter(runId),
+    openWriter: async (runId) => work?.openWriter(runId),
     findElsewhere: async (runId) => peers?.findElsewhere(runId),
     checkpoints: config.checkpoints ? new StoredCheckpoints({ journal, blobs }) : undefined,
     sharesSessionFiles: config.sessionWorkspace === 'shared',

@@ -71,18 +71,18 @@ export function configuredHttp(config: Config, parts: HttpParts): FastifyInstanc
         ...(others && { peers: others }),
       };
     },
-    peers: peers && peerOptions(config, peers, workbench),
+    peers: peers && peerOptions(config, peers, parts),
     ui: config.ui ? readBuiltFiles(builtDirectory()) : undefined,
     slots: slotSource(config.role, parts),
     api: config.role === 'work' ? undefined : apiOptions(config, parts),
   });
 }
 
-function peerOptions(config: Config, peers: PeerGroup, workbench: Workbench | undefined): PeerOptions {
+function peerOptions(config: Config, peers: PeerGroup, { workbench, work }: HttpParts): PeerOptions {
   return {
     ...peers.identity,
     openWorkspace: async (runId) => workbench?.openWorkspace(runId),
-    openWriter: async (runId) => workbench?.openWriter(runId),
+    openWriter: async (runId) => work?.openWriter(runId),
     maxFileBytes: config.maxFileBytes,
     isTakenUp: (runId) => peers.isTakenUp(runId),
   };

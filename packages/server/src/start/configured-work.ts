@@ -44,6 +44,7 @@ export function configuredWork(config: Config, parts: WorkParts): RunWork {
     retentionMs: config.runRetentionSeconds * SECOND_MS,
     headRetentionMs: config.runHeadRetentionSeconds * SECOND_MS,
     sessionRetentionMs: config.sessionRetentionSeconds * SECOND_MS,
+    openWriter: (runId) => workbench.openWriter(runId),
     discardWorkspace: (runId) => workbench.workspaces.discard(runId),
     diskUsage: (runId) => workbench.workspaces.diskUsage(runId),
     runDiskBytes: config.runDiskBytes ?? halfOfDisk(config.dataDir),

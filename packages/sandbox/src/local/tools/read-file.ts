@@ -18,7 +18,7 @@ export const readFile: Run<'read_file'> = async (args, context) =>
   withReadable(args.path, context, (place) => readLinesAt(place, args, context));
 
 async function readLinesAt(
-  { root, components }: ReadablePath,
+  { root, components, prefix }: ReadablePath,
   { offset: firstLine = 1, limit: maxLines = DEFAULT_LINES }: SandboxArguments<'read_file'>,
   context: ToolContext,
 ): Promise<ToolOutcome> {
@@ -31,7 +31,7 @@ async function readLinesAt(
     });
     const metadata = { total_bytes: stats.size };
     const error = (await isBinary(file, lines))
-      ? binary(components, stats.size)
+      ? binary(prefix + components.join('/'), stats.size)
       : unreachable(lines, firstLine);
     if (error) return { output: '', error, metadata };
     const missing = whatIsMissing(lines, firstLine, stats.size);
@@ -54,8 +54,8 @@ async function isBinary(file: FileHandle, { text }: Lines): Promise<boolean> {
   return start.subarray(0, bytesRead).includes(0);
 }
 
-function binary(components: readonly string[], size: number): string {
-  return `${components.join('/')} is a binary file of ${size} bytes; read_file reads text. Look at it with a command, such as file or xxd.`;
+function binary(path: string, size: number): string {
+  return `${path} is a binary file of ${size} bytes; read_file reads text. Look at it with a command, such as file or xxd.`;
 }
 
 function unreachable({ totalLines, reached }: Lines, firstLine: number): string {

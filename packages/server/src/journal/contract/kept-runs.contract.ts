@@ -197,6 +197,26 @@ export function keptRunsContract(subject: Subject): void {
     expect(await reopened.kept.used(SERVER)).toBe(0);
   });
 
+  itTimed('files that have changed are measured again, and count by the new measure', async () => {
+    const { journal, clock } = subject;
+    const changed = await runWithFiles(1_000_000);
+    clock.advance(1_000);
+    const other = await runWithFiles(2_000_000);
+    clock.advance(SETTLED_MS);
+    const before = await journal.kept.used(SERVER);
+    await journal.kept.outdated(SERVER, changed);
+    await journal.kept.outdated(SERVER, 'run_unknown');
+    expect(await journal.kept.unmeasured(SERVER, 10)).toEqual([changed]);
+    await journal.kept.measured(SERVER, [{ runId: changed, bytes: 5_000_000 }]);
+    expect(await journal.kept.used(SERVER)).toBe(before + 4_000_000);
+    expect(await journal.kept.giveUp(SERVER, 5_000_000, 10)).toBe(1);
+    expect(await due()).toEqual([changed]);
+    await journal.kept.outdated(SERVER, changed);
+    await journal.kept.outdated(SERVER, other);
+    await evictExpired(journal, 0, 10);
+    expect(await journal.kept.used(SERVER)).toBe(0);
+  });
+
   it('what a run has in the store counts where the store is on the same disk', async () => {
     const { journal } = subject;
     const text = 'x'.repeat(100_000);

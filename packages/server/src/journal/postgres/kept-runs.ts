@@ -78,6 +78,14 @@ export class PostgresKeptRuns implements KeptRuns {
     });
   }
 
+  async outdated(serverId: string, runId: string): Promise<void> {
+    await this.#database.rows(
+      ASKED,
+      'UPDATE workspaces SET bytes = NULL WHERE server_id = $1 AND run_id = $2 AND bytes IS NOT NULL AND NOT evicted',
+      [serverId, runId],
+    );
+  }
+
   async used(serverId: string): Promise<number> {
     const [row] = await this.#database.rows<{ bytes: number }>(
       ASKED,

@@ -401,6 +401,8 @@ async function sweep(journal: PostgresJournal): Promise<void> {
   for (const keep of [true, false]) await journal.kept.keep(RUN, keep, Number.MAX_SAFE_INTEGER);
   const [runId] = await journal.kept.unmeasured('server_1', 20);
   await journal.kept.measured('server_1', [{ runId: runId!, bytes: 5 }]);
+  await journal.kept.outdated('server_1', runId!);
+  await journal.kept.measured('server_1', [{ runId: runId!, bytes: 5 }]);
   await journal.kept.used('server_1');
   await journal.kept.giveUp('server_1', 1, 20);
   // So long that it takes several transactions, and with a key that expires with it.

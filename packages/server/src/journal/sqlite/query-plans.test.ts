@@ -263,6 +263,8 @@ describe('every query finds its rows by an index', () => {
       writer.kept.keep('run_1', true, 5, 4);
       writer.kept.keep('run_1', false, 5, 4);
       writer.kept.measured(writer.kept.unmeasured(20, 5_004).map((runId) => ({ runId, bytes: 5 })));
+      writer.kept.outdated('run_1');
+      writer.kept.measured(writer.kept.unmeasured(20, 5_004).map((runId) => ({ runId, bytes: 5 })));
       writer.kept.used();
       writer.kept.giveUp(1, 20, 4);
       writer.evict(writer.kept.expired(0, 10, 5), HEADS_KEPT, 5);

@@ -76,6 +76,10 @@ export class KeptRunsWriter {
     for (const { runId, bytes } of runs) set.run(runId, bytes);
   }
 
+  outdated(runId: string): void {
+    this.#statement('UPDATE runs SET bytes = NULL WHERE run_id = ? AND bytes IS NOT NULL').run(runId);
+  }
+
   used(): number {
     return this.#statement('SELECT bytes FROM disk_use WHERE id = 0').get<{ bytes: number }>()!.bytes;
   }
@@ -129,6 +133,10 @@ export class SqliteKeptRuns implements KeptRuns {
 
   measured(_serverId: string, runs: readonly MeasuredRun[]): Promise<void> {
     return this.#writer.write.kept.measured(runs);
+  }
+
+  outdated(_serverId: string, runId: string): Promise<void> {
+    return this.#writer.write.kept.outdated(runId);
   }
 
   used(): Promise<number> {
