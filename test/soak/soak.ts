@@ -8,7 +8,7 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { writeReport } from '../../docs/tables/reliability/report.ts';
+import { readReport, writeReport } from '../../docs/tables/reliability/report.ts';
 import { soakSummary, soakTable } from '../../docs/tables/reliability/soak-table.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Disruption, StoreName } from './evidence.ts';
@@ -25,7 +25,7 @@ const USAGE = `Usage: npm run soak -- [options]
                  several with commas between them, in turn (sqlite,postgres)
   --state DIR    where it keeps its progress, and the rounds in which something was wrong (one below ${tmpdir()},
                  which is removed if nothing was)
-  --resume       continue what is in --state, with its seed
+  --resume       continue what is in --state, with its seed; if nothing is there, what docs/reliability.md shows
   --report       keep the figures for docs/reliability.md (then: npm run docs)`;
 
 const STORES: readonly StoreName[] = ['sqlite', 'postgres', 'docker'];
@@ -63,7 +63,7 @@ const stores = values.store
   .map((name) => STORES.find((store) => store === name) ?? refuse(`There is no store ${name}`));
 const seed = values.seed === 'random' ? Math.floor(Math.random() * 1_000_000) : numberOf('seed', values.seed);
 const directory = values.state ?? join(tmpdir(), `talaria-soak-${seed}-${process.pid}`);
-const before = readState(directory);
+const before = readState(directory) ?? (values.resume ? readReport() : undefined);
 if (before !== undefined && !values.resume) {
   refuse(`${directory} has a soak already: continue it with --resume, or name another --state`);
 }
