@@ -97,12 +97,26 @@ export function claimContract(subject: Subject): void {
       expect(await ownersOf(await claim(1))).toBe('a');
     });
 
-    it('gives runs that have begun before new ones, oldest first, whoever owns them', async () => {
+    it('gives the runs of an owner that have begun before its new ones, oldest first', async () => {
       const ids = await createBy('aaaab');
       const begun = await subject.journal.claim('w', LEASE_MS, 3);
       expect(begun.map(({ runId }) => runId)).toEqual([ids[0], ids[4], ids[1]]);
       for (const lease of begun) await subject.journal.release(lease);
-      expect(await claim()).toEqual([0, 1, 4, 2, 3].map((i) => ids[i]));
+      expect(await claim()).toEqual([4, 0, 1, 2, 3].map((i) => ids[i]));
+    });
+
+    it('does not make an owner wait for the runs of another that were answered together', async () => {
+      const { journal } = subject;
+      const asked = await createBy('aaaaaa');
+      for (const lease of await journal.claim('w', LEASE_MS, 6)) {
+        await journal.append(lease, [approvalRequest('a')]);
+        await journal.release(lease, { ms: LEASE_MS, seenPostedPos: -1 });
+      }
+      await createBy('b');
+      await journal.release((await journal.claim('w', LEASE_MS, 1))[0]!);
+      for (const runId of asked) await journal.post(runId, { kind: 'approval', choice: 'once', all: false });
+      await createBy('c');
+      expect([...(await ownersOf(await claim(3)))].sort()).toEqual(['a', 'b', 'c']);
     });
   });
 
