@@ -156,11 +156,22 @@ export function claimContract(subject: Subject): void {
       const [first, second] = await create(2);
       await claimInVain(2);
       await claim();
-      await subject.journal.append(await held(first!), [approvalRequest('a')]);
+      const lease = await held(first!);
+      await subject.journal.append(lease, [approvalRequest('a')]);
+      await subject.journal.release(lease, { ms: LEASE_MS, seenPostedPos: -1 });
       expect(await claim()).toEqual([second]);
-      // However often it waits in vain, and whatever runs beside it.
+    });
+
+    itTimed('counts the claims of one that nobody answered in time', async () => {
+      const { journal } = subject;
+      const [asked, second] = await create(2);
+      const [lease] = await journal.claim('w', LEASE_MS, 1);
+      await journal.append(lease!, [approvalRequest('a')]);
+      await journal.release(lease!, { ms: LEASE_MS, seenPostedPos: -1 });
       subject.clock.advance(LEASE_MS);
-      expect(await claim()).toEqual([first, second]);
+      const both = [asked, second];
+      expect(await claimInVain(5)).toEqual([both, both, [asked], [asked], [asked]]);
+      expect((await journal.getRun(asked!))?.state.claims_without_progress).toBe(5);
     });
 
     itTimed('gives the oldest again while it makes no progress, and none of the others', async () => {
