@@ -203,6 +203,25 @@ test('a question that nobody answers is denied after its timeout, also after a r
   expect(ofKind(frames, 'approval.request')).toHaveLength(1);
 });
 
+test('nobody can approve after the timeout, also while every worker is busy, and the run says that it waits for one', async () => {
+  await using world = await ServerWithModel.start({
+    TALARIA_APPROVAL_TIMEOUT_SECONDS: '2',
+    TALARIA_MAX_CONCURRENT_RUNS: '1',
+  });
+  const { api, model } = world;
+  const late = await api.create(asking());
+  await waiting(api, 1);
+  await api.create(script([{ gate: 'busy', text: 'done' }]));
+  await model.waitingAt('busy');
+  await waitFor('the timeout', async () => (await health(api)).queue.waiting === 0);
+  expect(await api.run(late)).toMatchObject({ queue: { position: 1, waiting_for: 'worker' } });
+  expect(await api.approve(late, 'once')).toMatchObject({ status: 409 });
+  model.open('busy');
+  const { frames } = await endsAs(api, late, 'run.completed');
+  expect(ofKind(frames, 'approval.responded')).toMatchObject([{ choice: 'deny', reason: 'timeout' }]);
+  expect(existsSync(world.workspaceFile(late, 'ran-it'))).toBe(false);
+});
+
 /** All of them are answered while the server is dead or new, and none is lost. */
 async function manyWait(count: number): Promise<void> {
   await using world = await ServerWithModel.startProcess({ TALARIA_MAX_QUEUED_RUNS: '100000' });

@@ -137,7 +137,7 @@ export class Engine {
 
   async #queueOf(run: StoredRun): Promise<RunQueue | undefined> {
     const { status } = run.state;
-    if (status !== 'started' && status !== 'running') return undefined;
+    if (isTerminalStatus(status) || status === 'stopping') return undefined;
     const found = await this.#journal.queuePosition(run);
     if (found === undefined) return undefined;
     const { position, isBehindSession, isServedElsewhere } = found;

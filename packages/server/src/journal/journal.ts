@@ -244,10 +244,10 @@ export interface Journal {
   /**
    * Takes up to `limit` unfinished runs that nobody holds, at most one per owner and session and only the oldest
    * unfinished of that session. Each gets a new epoch and a `run.claimed` record.
-   * - First those that were claimed before, oldest first: they had their turn and lost their worker. Of the suspects
-   *   among them (`isSuspect`) only one is under a lease at a time.
-   * - Then new runs, owner by owner: the next is the oldest run of the owner with the fewest runs under a lease. Among
-   *   equal owners, the one whose last new run was taken longest ago comes first.
+   * - Owner by owner: the next is a run of the owner with the fewest runs under a lease. Among equal owners, the one whose last
+   *   run was taken longest ago comes first. So nobody waits for the thousand runs that another has answered together.
+   * - Of each owner first those that were claimed before, oldest first, then new ones, oldest first. Of the suspects among the
+   *   former (`isSuspect`) only one is under a lease at a time, whoever owns it.
    * The call also cancels runs that were told to stop and have no owner, whatever the limit.
    */
   claim(worker: string, leaseMs: number, limit: number): Promise<Claim[]>;

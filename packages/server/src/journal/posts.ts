@@ -13,6 +13,9 @@ import {
 import type { NewRecord, PostedName, RecordName, RunTerms } from './records.ts';
 import type { RunState } from './run-state.ts';
 
+const OVERDUE =
+  'Nobody answered the question in time, so the call is denied. The run says so when a worker has it; there is nothing to answer.';
+
 /** How many steers may wait for the next step: the model can still read them, and the log stays bounded. */
 const STEERS_WAITING_MAX = 32;
 
@@ -54,9 +57,9 @@ export interface Admitted {
 /**
  * Decides about a post to a run in `state`; throws the `TalariaError` that refuses it.
  * `owned` says whether a worker holds the run. A stop of a run that nobody works on needs nobody to carry it out, so it
- * ends the run at once, however long the queue is.
+ * ends the run at once, however long the queue is. `overdue`: the time for the answer is over (`isOverdue`).
  */
-export function admit(state: RunState, post: Post, owned: boolean): Admitted {
+export function admit(state: RunState, post: Post, owned: boolean, overdue = false): Admitted {
   const finished = isTerminalStatus(state.status);
   switch (post.kind) {
     case 'stop':
@@ -96,6 +99,8 @@ export function admit(state: RunState, post: Post, owned: boolean): Admitted {
       if (pending === null || (post.requestId !== undefined && post.requestId !== pending.request_id)) {
         throw new TalariaError('approval_not_pending');
       }
+      if (overdue && post.reason === undefined)
+        throw new TalariaError('approval_not_pending', { message: OVERDUE });
       const answered = [pending, ...(post.all ? state.approvals_waiting : [])];
       const payload: EventPayload<'approval.responded'> = {
         choice: post.choice,
@@ -116,6 +121,14 @@ export function admit(state: RunState, post: Post, owned: boolean): Admitted {
       return { records: [record], grants: { scope: post.choice, patternKeys } };
     }
   }
+}
+
+/**
+ * Whether the time for the answer to a run's question is over, and it waits in the queue for a worker to say so. While a worker has
+ * it, or it is parked, the clock of the worker or that of the store decides; `expires_at` alone may come from a clock that is wrong.
+ */
+export function isOverdue({ approval }: RunState, isQueued: boolean, now: number): boolean {
+  return isQueued && approval !== null && approval.expires_at * 1000 <= now;
 }
 
 /** The end of a stopped run. */

@@ -18,11 +18,12 @@ interface Dialect {
   indexedBy(index: string): string;
 }
 
-/** Runs that were worked on before come first, then new ones; each in the order of creation. */
+/** Of each owner, runs that were worked on before come first, then new ones; each in the order of creation. */
 export function selectPosition({ n, now, indexedBy }: Dialect): string {
   const isFree = (run: string) => `(${run}.lease_until IS NULL OR ${run}.lease_until <= ${now})`;
-  const begun = `SELECT b.owner, b.n FROM runs b ${indexedBy('runs_begun')}
-     WHERE b.finished_at IS NULL AND b.epoch > 0 AND b.parked_until IS NULL AND ${isFree('b')}
+  const begun = `SELECT b.n FROM runs b ${indexedBy('runs_begun')}
+     WHERE b.owner = r.owner AND b.finished_at IS NULL AND b.epoch > 0 AND b.parked_until IS NULL
+       AND ${isFree('b')} AND (r.epoch = 0 OR b.n < r.n)
      ORDER BY b.n LIMIT ${POSITION_MAX}`;
   const fresh = `SELECT f.n FROM runs f ${indexedBy('runs_new')}
      WHERE f.owner = r.owner AND f.finished_at IS NULL AND f.epoch = 0 AND r.epoch = 0 AND f.n < r.n
@@ -30,7 +31,7 @@ export function selectPosition({ n, now, indexedBy }: Dialect): string {
   return `SELECT EXISTS (SELECT 1 FROM runs e ${indexedBy('runs_unfinished_by_session')}
             WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.finished_at IS NULL AND e.n < r.n)
             AS behind_session,
-          (SELECT count(*) FROM (${begun}) begun WHERE begun.owner = r.owner AND (r.epoch = 0 OR begun.n < r.n))
+          (SELECT count(*) FROM (${begun}) begun)
             + (SELECT count(*) FROM (${fresh}) fresh) AS before
      FROM runs r WHERE r.n = ${n} AND r.finished_at IS NULL AND r.parked_until IS NULL AND ${isFree('r')}`;
 }

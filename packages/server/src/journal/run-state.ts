@@ -109,8 +109,8 @@ function change(state: RunState, record: LogRecord): Partial<RunState> {
     case 'run.claimed':
       return {
         started_at: state.started_at ?? record.at,
-        // A run that only waits for a person crashes no server, however many restarts it waits through.
-        claims_without_progress: state.claims_without_progress + (waitsForSomebody(state) ? 0 : 1),
+        // Also of one that waits for a person: it is only claimed when there is something to do for it.
+        claims_without_progress: state.claims_without_progress + 1,
       };
     case 'run.released':
       // A handover is not a crash.
@@ -196,16 +196,11 @@ const SUSPECT_CLAIMS = 2;
 /**
  * Whether the run may be what crashes servers: its claims before the present one (if it is `owned`) all failed.
  * Suspects are worked on one at a time, so that another crash proves something, and runs that just happened to be there
- * make progress. A suspect that waits for a person does no harm meanwhile.
+ * make progress. One that waits for a person is parked, and then nobody works on it.
  */
 export function isSuspect(state: RunState, owned: boolean): boolean {
   const inVain = state.claims_without_progress - (owned ? 1 : 0);
-  return inVain >= SUSPECT_CLAIMS && !waitsForSomebody(state);
-}
-
-/** It waits for a person or a client: meanwhile the server does nothing for the run that could crash it. */
-function waitsForSomebody(state: RunState): boolean {
-  return state.approval !== null || state.pending_calls.length > 0;
+  return inVain >= SUSPECT_CLAIMS;
 }
 
 function without(state: RunState, requestIds: readonly string[]): QueuedApproval[] {

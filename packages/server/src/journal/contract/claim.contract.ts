@@ -97,12 +97,26 @@ export function claimContract(subject: Subject): void {
       expect(await ownersOf(await claim(1))).toBe('a');
     });
 
-    it('gives runs that have begun before new ones, oldest first, whoever owns them', async () => {
+    it('gives the runs of an owner that have begun before its new ones, oldest first', async () => {
       const ids = await createBy('aaaab');
       const begun = await subject.journal.claim('w', LEASE_MS, 3);
       expect(begun.map(({ runId }) => runId)).toEqual([ids[0], ids[4], ids[1]]);
       for (const lease of begun) await subject.journal.release(lease);
-      expect(await claim()).toEqual([0, 1, 4, 2, 3].map((i) => ids[i]));
+      expect(await claim()).toEqual([4, 0, 1, 2, 3].map((i) => ids[i]));
+    });
+
+    it('does not make an owner wait for the runs of another that were answered together', async () => {
+      const { journal } = subject;
+      const asked = await createBy('aaaaaa');
+      for (const lease of await journal.claim('w', LEASE_MS, 6)) {
+        await journal.append(lease, [approvalRequest('a')]);
+        await journal.release(lease, { ms: LEASE_MS, seenPostedPos: -1 });
+      }
+      await createBy('b');
+      await journal.release((await journal.claim('w', LEASE_MS, 1))[0]!);
+      for (const runId of asked) await journal.post(runId, { kind: 'approval', choice: 'once', all: false });
+      await createBy('c');
+      expect([...(await ownersOf(await claim(3)))].sort()).toEqual(['a', 'b', 'c']);
     });
   });
 
@@ -142,11 +156,22 @@ export function claimContract(subject: Subject): void {
       const [first, second] = await create(2);
       await claimInVain(2);
       await claim();
-      await subject.journal.append(await held(first!), [approvalRequest('a')]);
+      const lease = await held(first!);
+      await subject.journal.append(lease, [approvalRequest('a')]);
+      await subject.journal.release(lease, { ms: LEASE_MS, seenPostedPos: -1 });
       expect(await claim()).toEqual([second]);
-      // However often it waits in vain, and whatever runs beside it.
+    });
+
+    itTimed('counts the claims of one that nobody answered in time', async () => {
+      const { journal } = subject;
+      const [asked, second] = await create(2);
+      const [lease] = await journal.claim('w', LEASE_MS, 1);
+      await journal.append(lease!, [approvalRequest('a')]);
+      await journal.release(lease!, { ms: LEASE_MS, seenPostedPos: -1 });
       subject.clock.advance(LEASE_MS);
-      expect(await claim()).toEqual([first, second]);
+      const both = [asked, second];
+      expect(await claimInVain(5)).toEqual([both, both, [asked], [asked], [asked]]);
+      expect((await journal.getRun(asked!))?.state.claims_without_progress).toBe(5);
     });
 
     itTimed('gives the oldest again while it makes no progress, and none of the others', async () => {

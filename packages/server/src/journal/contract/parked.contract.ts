@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../journal.contract.ts';
 import type { Claim } from '../journal.ts';
+import type { NewRecord } from '../records.ts';
 import {
   approvalRequest,
   claimedRun,
@@ -212,6 +213,18 @@ export function parkedContract(subject: Subject): void {
     expect(await claimNext()).toBeUndefined();
     subject.clock.advance(1);
     expect(await claimNext()).toMatchObject({ runId, run: { state: { status: 'waiting_for_approval' } } });
+  });
+
+  it('accept no answer of a person once the time for it is over, also while no worker is free to say so', async () => {
+    const { journal } = subject;
+    const claim = await claimedRun(journal);
+    const asked = approvalRequest('apr_1');
+    await journal.append(claim, [{ ...asked, public: { ...asked.public, expires_at: 1 } } as NewRecord]);
+    await journal.release(claim, { ms: 0, seenPostedPos: -1 });
+    await journal.claim('other', LEASE_MS, 0);
+    await expect(approve(claim.runId)).rejects.toMatchObject({ code: 'approval_not_pending' });
+    const timeout = { kind: 'approval', choice: 'deny', all: false, reason: 'timeout' } as const;
+    expect(await journal.post(claim.runId, timeout)).toMatchObject([{ event: 'approval.responded' }]);
   });
 
   it('stay parked when somebody steers them', async () => {

@@ -33,6 +33,15 @@ export function queuePositionContract(subject: Subject): void {
     expect(await positionOf(fresh)).toMatchObject({ position: 3 });
   });
 
+  it('counts no runs of other owners, however many were worked on before', async () => {
+    const { journal } = subject;
+    const [of, others] = [await claimedRun(journal), await claimedRun(journal, { owner: 'bob' })];
+    await journal.release(others);
+    await journal.release(of);
+    expect(await positionOf(of.runId)).toMatchObject({ position: 1 });
+    expect(await positionOf(await createRun(journal, { owner: 'bob' }))).toMatchObject({ position: 2 });
+  });
+
   it('says that an earlier run of the session comes first', async () => {
     const { journal } = subject;
     const earlier = await claimedRun(journal, { sessionId: 'talk' });

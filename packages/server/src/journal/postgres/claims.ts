@@ -46,18 +46,12 @@ export async function claimRuns(
   tx: Transaction,
   { worker, leaseMs, limit }: ClaimRequest,
 ): Promise<{ claims: Claim[]; cancelled: Appended[] }> {
-  // These four are one round trip. The database runs them in this order, so the others find what the first unparks.
-  const [, ended, begun, found] = await Promise.all([
-    unparkDue(tx),
-    cancelStopped(tx),
-    lockBegun(tx, limit),
-    findNew(tx, limit),
-  ]);
+  // These three are one round trip. The database runs them in this order, so the others find what the first unparks.
+  const [, ended, found] = await Promise.all([unparkDue(tx), cancelStopped(tx), findWaiting(tx, limit)]);
   // The next run of a session may have waited for one that was cancelled here.
-  const waiting = ended.length === 0 ? found : await findNew(tx, limit);
-  const fresh = await lockNew(tx, limit - begun.length, waiting);
+  const waiting = ended.length === 0 ? found : await findWaiting(tx, limit);
+  const rows = await lockInTurns(tx, limit, waiting);
   const batch = new RunBatch();
-  const rows = [...begun, ...fresh];
   for (const row of rows) {
     const { run_id: runId } = row;
     const epoch = row.epoch + 1;
@@ -112,36 +106,6 @@ async function cancelStopped(tx: Transaction): Promise<Appended[]> {
   return ended;
 }
 
-/**
- * Runs that were worked on before. Each was the first of its session when it was claimed, and still is. Thousands may wait
- * that were answered together, so no more of them are locked at a time than may be taken.
- */
-async function lockBegun(tx: Transaction, limit: number): Promise<RunRow[]> {
-  const chosen: RunRow[] = [];
-  let takesSuspect: boolean | undefined;
-  for (let after = -1; chosen.length < limit; ) {
-    const rows = await tx.rows<RunRow>(
-      `SELECT * FROM runs
-        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
-          AND (lease_until IS NULL OR lease_until <= $1) AND status <> 'stopping' AND n > $2
-        ORDER BY n LIMIT $3 FOR UPDATE SKIP LOCKED`,
-      [tx.now, after, limit],
-    );
-    for (const row of rows) {
-      if (chosen.length === limit) break;
-      if (isSuspect(toState(row), false)) {
-        takesSuspect ??= await mayTakeSuspect(tx);
-        if (!takesSuspect) continue;
-        takesSuspect = false;
-      }
-      chosen.push(row);
-    }
-    if (rows.length < limit) break;
-    after = rows.at(-1)!.n;
-  }
-  return chosen;
-}
-
 async function mayTakeSuspect(tx: Transaction): Promise<boolean> {
   const [lock] = await tx.rows<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS taken', [
     SUSPECT_LOCK,
@@ -155,28 +119,35 @@ async function mayTakeSuspect(tx: Transaction): Promise<boolean> {
   return !rows.some((row) => isSuspect(toState(row), true));
 }
 
-/** New runs, owner by owner, until there are enough or the others are locked by somebody else. */
-async function lockNew(tx: Transaction, limit: number, found: readonly Waiting[]): Promise<RunRow[]> {
+/** Runs, owner by owner, until there are enough or the others are locked by somebody else. */
+async function lockInTurns(tx: Transaction, limit: number, found: readonly Waiting[]): Promise<RunRow[]> {
   const taken: RunRow[] = [];
   const passedOver: number[] = [];
+  let takesSuspect: boolean | undefined;
+  const admits = async (row: RunRow): Promise<boolean> => {
+    if (!isSuspect(toState(row), false)) return true;
+    const admitted = takesSuspect ?? (await mayTakeSuspect(tx));
+    takesSuspect = false;
+    return admitted;
+  };
   for (let waiting = found; ; ) {
     const wanted = limit - taken.length;
     const chosen = inTurns(waiting, taken, wanted);
     if (chosen.length === 0) break;
     const rows = await tx.rows<RunRow>(
-      `SELECT * FROM runs WHERE n = ANY ($1::bigint[]) AND finished_at IS NULL AND epoch = 0
+      `SELECT * FROM runs WHERE n = ANY ($1::bigint[]) AND ${isWaiting('runs', '$2')}
         ORDER BY n FOR UPDATE SKIP LOCKED`,
-      [chosen.map(({ n }) => n)],
+      [chosen.map(({ n }) => n), tx.now],
     );
     const locked = new Map(rows.map((row) => [row.n, row]));
     for (const { n } of chosen) {
       const row = locked.get(n);
-      if (row === undefined) passedOver.push(n);
-      else taken.push(row);
+      if (row !== undefined && (await admits(row))) taken.push(row);
+      else passedOver.push(n);
     }
     // If there were fewer than wanted, no others wait.
     if (taken.length === limit || chosen.length < wanted) break;
-    waiting = await findNew(tx, limit - taken.length, [...taken.map(({ n }) => n), ...passedOver]);
+    waiting = await findWaiting(tx, limit - taken.length, [...taken.map(({ n }) => n), ...passedOver]);
   }
   if (taken.length > 0) {
     // It gives turns in the order of the choice, so that the owner served last comes last the next time; materialized, because
@@ -195,7 +166,7 @@ async function lockNew(tx: Transaction, limit: number, found: readonly Waiting[]
   return taken;
 }
 
-/** A new run that may be claimed, and what decides whether it is the turn of its owner. */
+/** A run that may be claimed, and what decides whether it is the turn of its owner. */
 interface Waiting {
   n: number;
   owner: string;
@@ -204,28 +175,47 @@ interface Waiting {
   leased: number;
 }
 
-/** The oldest of each owner, at most `limit` of each. */
-async function findNew(tx: Transaction, limit: number, except: readonly number[] = []): Promise<Waiting[]> {
+/** Whether nobody holds the run, and nothing outside is waited for. */
+function isWaiting(run: string, now: string): string {
+  return `${run}.finished_at IS NULL AND ${run}.parked_until IS NULL AND ${run}.status <> 'stopping'
+    AND (${run}.lease_until IS NULL OR ${run}.lease_until <= ${now})`;
+}
+
+/**
+ * At most `limit` of each owner: first those that were worked on before, then new ones, each in the order of creation. A run that
+ * was worked on before was the first of its session when it was claimed, and still is.
+ */
+async function findWaiting(
+  tx: Transaction,
+  limit: number,
+  except: readonly number[] = [],
+): Promise<Waiting[]> {
   if (limit <= 0) return [];
+  const begun = `r.owner = o.owner AND r.epoch > 0 AND ${isWaiting('r', '$3')}`;
+  const fresh = `r.owner = o.owner AND r.epoch = 0 AND r.finished_at IS NULL`;
   return tx.rows<Waiting>(
     `WITH working AS MATERIALIZED (
        SELECT owner, count(*) AS leased FROM runs
-        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until IS NOT NULL
+        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until > $3
         GROUP BY owner),
      waiting AS MATERIALIZED (
        SELECT o.owner, o.turn, coalesce(l.leased, 0) AS leased
          FROM owners o LEFT JOIN working l USING (owner)
-        WHERE EXISTS (SELECT 1 FROM runs r WHERE r.owner = o.owner AND r.finished_at IS NULL AND r.epoch = 0))
-     SELECT f.n, w.owner, w.turn, w.leased
-       FROM waiting w CROSS JOIN LATERAL (
-         SELECT r.n FROM runs r
-          WHERE r.owner = w.owner AND r.finished_at IS NULL AND r.epoch = 0 AND r.n <> ALL ($2::bigint[])
-            AND NOT EXISTS (SELECT 1 FROM runs e
-                             WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
-                               AND e.finished_at IS NULL)
-          ORDER BY r.n LIMIT $1) f
-      ORDER BY f.n`,
-    [limit, except],
+        WHERE EXISTS (SELECT 1 FROM runs r WHERE ${fresh}) OR EXISTS (SELECT 1 FROM runs r WHERE ${begun}))
+     SELECT f.n, o.owner, o.turn, o.leased
+       FROM waiting o CROSS JOIN LATERAL (
+         (SELECT r.n, true AS begun FROM runs r
+           WHERE ${begun} AND r.n <> ALL ($2::bigint[])
+           ORDER BY r.n LIMIT $1)
+         UNION ALL
+         (SELECT r.n, false AS begun FROM runs r
+           WHERE ${fresh} AND r.n <> ALL ($2::bigint[])
+             AND NOT EXISTS (SELECT 1 FROM runs e
+                              WHERE e.owner = r.owner AND e.session_id = r.session_id AND e.n < r.n
+                                AND e.finished_at IS NULL)
+           ORDER BY r.n LIMIT $1)) f
+      ORDER BY f.begun DESC, f.n`,
+    [limit, except, tx.now],
   );
 }
 

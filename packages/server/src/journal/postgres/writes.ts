@@ -7,7 +7,7 @@ import { isTerminalEvent, TalariaError } from '@talaria/protocol';
 import { parkedUntil } from '../advance.ts';
 import { expectRecent, runHolder } from '../contents.ts';
 import { type AppendOptions, type Lease, LeaseLostError, UnseenPostError, type Wait } from '../journal.ts';
-import { admit, type Post } from '../posts.ts';
+import { admit, isOverdue, type Post } from '../posts.ts';
 import type { NewRecord } from '../records.ts';
 import type { RunRow } from '../rows.ts';
 import { insertGrants } from './approvals.ts';
@@ -110,7 +110,8 @@ function post(tx: Transaction, batch: RunBatch, runId: string, asked: Post): App
   if (run === undefined) throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
   const { row, head } = run;
   const owned = row.lease_until !== null && row.lease_until > tx.now;
-  const { records, grants } = admit(head.state, asked, owned);
+  const overdue = isOverdue(head.state, !owned && row.parked_until === null, tx.now);
+  const { records, grants } = admit(head.state, asked, owned, overdue);
   if (grants !== undefined) {
     insertGrants(tx, row.owner, grants.scope === 'session' ? row.session_id : '', grants.patternKeys);
   }

@@ -16,51 +16,21 @@ export class ClaimOrder {
     this.#queue = queue;
   }
 
+  /** Owner by owner. */
   *runs(limit: number, now: number): Generator<RunRow, void> {
-    const begun = this.#begun(limit, now);
-    yield* begun;
-    yield* this.#inTurns(limit - begun.length);
-  }
-
-  /** Runs that lost their worker. Each was the first of its session when it was claimed, and still is. */
-  #begun(limit: number, now: number): RunRow[] {
-    const rows = this.#statement(
-      `SELECT * FROM runs INDEXED BY runs_begun
-        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND (lease_until IS NULL OR lease_until <= ?)
-        ORDER BY n`,
-    ).iterate<RunRow>(now);
-    const chosen: RunRow[] = [];
-    let mayTakeSuspect: boolean | undefined;
-    // Thousands may wait that were answered together, so no more of them are read than are taken.
-    if (limit > 0)
-      for (const row of rows) {
-        if (isSuspect(toState(row), false)) {
-          mayTakeSuspect ??= !this.#isSuspectAtWork(now);
-          if (!mayTakeSuspect) continue;
-          mayTakeSuspect = false;
-        }
-        chosen.push(row);
-        if (chosen.length === limit) break;
-      }
-    return chosen;
-  }
-
-  #isSuspectAtWork(now: number): boolean {
-    const rows = this.#statement(
-      `SELECT state FROM runs INDEXED BY runs_begun
-        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until > ?`,
-    ).all<Pick<RunRow, 'state'>>(now);
-    return rows.some((row) => isSuspect(toState(row), true));
-  }
-
-  /** New runs, owner by owner. */
-  *#inTurns(limit: number): Generator<RunRow, void> {
     const waiting = new Map<string, RunRow[]>();
     const passed = new Set<string>();
+    let mayTakeSuspect: boolean | undefined;
+    const admits = (row: RunRow): boolean => {
+      if (!isSuspect(toState(row), false)) return true;
+      const admitted = mayTakeSuspect ?? !this.#isSuspectAtWork(now);
+      mayTakeSuspect = false;
+      return admitted;
+    };
     for (let left = limit; left > 0; ) {
       const owner = this.#queue.nextOwner(passed);
       if (owner === undefined) return;
-      const rows = waiting.get(owner) ?? this.#firstOfSessions(owner, left);
+      const rows = waiting.get(owner) ?? this.#ofOwner(owner, left, now, admits);
       waiting.set(owner, rows);
       const row = rows.shift();
       if (row === undefined) {
@@ -73,6 +43,37 @@ export class ClaimOrder {
     }
   }
 
+  #ofOwner(owner: string, limit: number, now: number, admits: (row: RunRow) => boolean): RunRow[] {
+    const begun = this.#begun(owner, limit, now, admits);
+    return [...begun, ...this.#firstOfSessions(owner, limit - begun.length)];
+  }
+
+  /** Runs that were worked on before. Each was the first of its session when it was claimed, and still is. */
+  #begun(owner: string, limit: number, now: number, admits: (row: RunRow) => boolean): RunRow[] {
+    const rows = this.#statement(
+      `SELECT * FROM runs INDEXED BY runs_begun
+        WHERE owner = ? AND finished_at IS NULL AND epoch > 0 AND parked_until IS NULL
+          AND (lease_until IS NULL OR lease_until <= ?)
+        ORDER BY n`,
+    ).iterate<RunRow>(owner, now);
+    const chosen: RunRow[] = [];
+    // Thousands may wait that were answered together, so no more of them are read than are taken.
+    for (const row of rows) {
+      if (admits(row)) chosen.push(row);
+      if (chosen.length === limit) break;
+    }
+    return chosen;
+  }
+
+  #isSuspectAtWork(now: number): boolean {
+    const rows = this.#statement(
+      `SELECT state FROM runs INDEXED BY runs_begun
+        WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL AND lease_until > ?`,
+    ).all<Pick<RunRow, 'state'>>(now);
+    return rows.some((row) => isSuspect(toState(row), true));
+  }
+
+  /** New runs. */
   #firstOfSessions(owner: string, limit: number): RunRow[] {
     return this.#statement(
       `SELECT r.* FROM runs r INDEXED BY runs_new

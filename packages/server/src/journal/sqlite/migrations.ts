@@ -436,6 +436,11 @@ const MIGRATIONS: readonly string[] = [
   -- How long the runs of the job are kept, where it says so.
   ALTER TABLE jobs ADD COLUMN retention_seconds INTEGER;
   `,
+  // 21: runs that were worked on before, by owner, because they too are taken from the owners in turn
+  `
+  DROP INDEX runs_begun;
+  CREATE INDEX runs_begun ON runs (owner, n) WHERE finished_at IS NULL AND epoch > 0 AND parked_until IS NULL;
+  `,
 ];
 
 /** The newest schema there is. */

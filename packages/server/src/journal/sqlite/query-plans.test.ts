@@ -228,12 +228,12 @@ describe('every query finds its rows by an index', () => {
     expect(indexes(plans, 'runs')).not.toEqual([]);
   });
 
-  it('claim walks the runs that have begun, finds the new ones by owner and looks up their sessions', () => {
+  it('claim finds the runs that have begun and the new ones by owner, and looks up their sessions', () => {
     const plans = plansOf(() => {
       writer.createRun(newRun(), NO_LIMIT, 1);
       writer.claim('w', LEASE_MS, 10, 1);
     });
-    expect(plans).toContain('SCAN runs USING INDEX runs_begun');
+    expect(plans).toContain('SEARCH runs USING INDEX runs_begun (owner=?)');
     expect(plans).toContain('SEARCH r USING INDEX runs_new (owner=?)');
     expect(plans).toContainEqual(
       // Not by the index over all turns: in a long session it would scan the finished ones for each that waits.

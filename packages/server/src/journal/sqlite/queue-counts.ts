@@ -46,11 +46,11 @@ export class QueueCounts {
     this.#of(owner).lastTurn = this.#turns;
   }
 
-  /** The next of the owners with queued runs, without those that were `passed` over. */
+  /** The next of the owners whose runs may wait, without those that were `passed` over. A lease that has ended still counts. */
   nextOwner(passed: ReadonlySet<string>): string | undefined {
     let next: (OwnerCounts & { owner: string }) | undefined;
     for (const [owner, counts] of this.#owners) {
-      if (counts.queued === 0 || passed.has(owner)) continue;
+      if (counts.queued + counts.leased === 0 || passed.has(owner)) continue;
       if (next === undefined || isBefore(counts, next)) next = { owner, ...counts };
     }
     return next?.owner;

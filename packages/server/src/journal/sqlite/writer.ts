@@ -19,7 +19,7 @@ import {
   UnseenPostError,
   type Wait,
 } from '../journal.ts';
-import { admit, cancelled, type Post } from '../posts.ts';
+import { admit, cancelled, isOverdue, type Post } from '../posts.ts';
 import type { LogRecord, NewRecord } from '../records.ts';
 import { type RecordRow, type RunRow, toState, toStoredRun } from '../rows.ts';
 import { foldRecord, INITIAL_STATE, isSuspect, type RunState } from '../run-state.ts';
@@ -187,7 +187,9 @@ export class SqliteWriter {
       throw new TalariaError('run_not_found', { message: `Run not found: ${runId}` });
     }
     const state = toState(row);
-    const { records, grants } = admit(state, post, row.lease_until !== null && row.lease_until > now);
+    const owned = row.lease_until !== null && row.lease_until > now;
+    const overdue = isOverdue(state, !owned && row.parked_until === null, now);
+    const { records, grants } = admit(state, post, owned, overdue);
     if (grants !== undefined) {
       const sessionId = grants.scope === 'session' ? row.session_id : '';
       this.approvals.grant(row.owner, sessionId, grants.patternKeys, now);
