@@ -151,9 +151,38 @@ export function describeTerminal({
       expect((await run('unset -f printf; echo two')).output).toContain('two\n');
     });
 
+    test('a prompt without its marks gets them back, with the exit code of the command', async () => {
+      expect(await run('PS1="mine> "; (exit 3)')).toMatchObject({ metadata: { exit_code: 3 } });
+      expect((await run('echo next')).output).toContain('next\n');
+    });
+
     describe('tmux', () => {
       const tmux = (action: string, more: Record<string, unknown> = {}) => call('tmux', { action, ...more });
       const screen = async (more: Record<string, unknown> = {}) => (await tmux('capture', more)).output;
+
+      test.each([
+        [['echo typed', 'Home']],
+        [['echo typed', 'Escape']],
+        [['C-v']],
+        [["echo 'begun", 'Enter']],
+        [['C-z']],
+      ])('a line that keys have begun, %j, is given up by the next command', async (keys) => {
+        await tmux('start');
+        await tmux('send_keys', { keys });
+        const next = await run('echo next', { timeout: 30 });
+        expect(next).toMatchObject({ success: true });
+        expect(next.output).toMatch(/next\n$/);
+      });
+
+      test('keys that nothing reads are refused before they fill the memory of the server', async () => {
+        await tmux('start');
+        await tmux('send_keys', { keys: ['stty raw -echo; sleep 60', 'Enter'] });
+        const keys = 'x'.repeat(500_000);
+        await tmux('send_keys', { keys });
+        const refused = await tmux('send_keys', { keys });
+        expect(refused).toMatchObject({ success: false });
+        expect(refused.error).toContain('nothing was typed');
+      });
 
       test('keys are typed, and the screen shows what they did', async () => {
         expect(await tmux('start', { pane_width: 60, pane_height: 12 })).toMatchObject({
