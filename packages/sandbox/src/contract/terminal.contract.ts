@@ -133,6 +133,17 @@ export function describeTerminal({
       expect(results[2]).toMatchObject({ output: '1 1 2 3\n' });
     });
 
+    test('a call whose turn does not come leaves the shell alone, and says so', async () => {
+      const first = run('kept=yes; : > begun; until [ -e go ]; do sleep 0.05; done; echo end');
+      await bash('until [ -e begun ]; do sleep 0.05; done');
+      const late = await run('echo late', { timeout: 0.1 });
+      expect(late).toMatchObject({ success: false, output: '', metadata: { failure: 'timeout' } });
+      expect(late.error).toContain('did not run');
+      await bash('touch go');
+      expect(await first).toMatchObject({ success: true, output: 'end\n' });
+      expect(await outputOf('echo $kept')).toBe('yes\n');
+    });
+
     test('it ends with its slot, and leaves no file', async () => {
       const seconds = uniqueSeconds();
       await run(`kept=yes; sleep ${seconds} & sleep ${seconds} &`);
