@@ -167,6 +167,16 @@ export function describeTerminal({
       expect((await run('echo next')).output).toContain('next\n');
     });
 
+    test('a trace of commands shows only those of the call', async () => {
+      await run('set -x');
+      expect((await run('echo next')).output).not.toMatch(/talaria|case|return/i);
+    });
+
+    test('a call that ends a shell in the shell is over', async () => {
+      await run('sh', { timeout: 30 });
+      expect(await run('exit 4', { timeout: 30 })).toMatchObject({ metadata: { exit_code: 4 } });
+    });
+
     describe('tmux', () => {
       const tmux = (action: string, more: Record<string, unknown> = {}) => call('tmux', { action, ...more });
       const screen = async (more: Record<string, unknown> = {}) => (await tmux('capture', more)).output;

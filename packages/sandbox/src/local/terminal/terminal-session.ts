@@ -145,9 +145,11 @@ export class TerminalSession {
     await this.#context.slotLimits.admit(bytes.length);
     const path = this.#writeFile(name, bytes, 0o644);
     this.#isAtPrompt = false;
+    this.#lastCall = '';
     this.#isHidden = 'echo';
     this.#command = command;
-    this.#type(`${CLEAR_LINE} . ${quote(path)}; . ${quote(this.#promptPath)}\r`);
+    // What `set -x` would show of the second is not of the command.
+    this.#type(`${CLEAR_LINE} . ${quote(path)}; { . ${quote(this.#promptPath)}; } 2>/dev/null\r`);
     const over = await this.#wait(() => this.#lastCall === call && this.#isAtPrompt, left(), signal);
     await this.#removeFile(name);
     return over === 'done' && this.#end === undefined
@@ -219,10 +221,11 @@ export class TerminalSession {
         }
         return;
       case 'ended':
-        this.#lastCall = mark.call;
-        this.#lastCode = mark.code;
         // A prompt from before a call that is being typed.
         if (this.#isHidden === 'echo' && mark.call !== String(this.#calls)) return;
+        // Where the call ended a shell that was in front, the one behind it knows an older number; a word is no prompt's.
+        if (Number.isInteger(Number(mark.call))) this.#lastCall = String(this.#calls);
+        this.#lastCode = mark.code;
         this.#isHidden = 'prompt';
         return;
       case 'more':
