@@ -230,6 +230,28 @@ async def test_a_call_that_cannot_be_sent_spoils_no_other(backend: SlotBackend) 
 
 
 @with_backend
+async def test_calls_that_the_server_refuses_are_results_and_spoil_no_other(backend: SlotBackend) -> None:
+    slot = await backend.acquire()
+    nested: Any = 1
+    for _ in range(200):
+        nested = [nested]
+    wrong: Any = [
+        (slot, "write_file", {"path": "large", "content": "x" * 20_000_000}),
+        (slot, "bash", {"command": "true", "nested": nested}),
+        (slot, "", {}),
+        (slot, "bash", None),
+        (Slot(""), "bash", {"command": "true"}),
+    ]
+    results = await backend.execute_batch([*wrong, (slot, "bash", {"command": "echo well"})])
+    assert [result.metadata.get("failure") for result in results] == ["invalid_request"] * len(wrong) + [None]
+    assert "larger than" in results[0].error
+    assert results[-1].output == "well\n"
+    # Each may be sent, and only together they are too large.
+    parts = [(slot, "write_file", {"path": f"part-{i}", "content": "x" * 3_000_000}) for i in range(8)]
+    assert all(result.success for result in await backend.execute_batch(parts))
+
+
+@with_backend
 async def test_acquiring_ends_when_its_time_is_over_however_long_the_server_would_wait(backend: SlotBackend) -> None:
     # The server of the tests has four slots, and waits ten minutes for one.
     held = [await backend.acquire() for _ in range(4)]

@@ -2,8 +2,8 @@
 The slots of a server as a backend for trainers: `SlotBackend` satisfies the `ToolBackend` protocol of AgentEnv's tool
 executor, names and defaults included.
 
-- `execute_batch` answers in the order of its requests. A call that failed, timed out, or whose slot is gone is a result
-  with `success=False`; it spoils no other and is never repeated.
+- `execute_batch` answers in the order of its requests. A call that failed, timed out, was refused, or whose slot is gone is
+  a result with `success=False`; it spoils no other and is never repeated. It does not raise: that would end the executor.
 - `acquire` waits for a free slot, until it has one or `acquire_timeout_s` is over: then it raises `no_slot_free`.
 - Commands answer in the form that the executor knows: errors after the output under a line `[stderr]`, `Exit code: n`, and
   `exit_code: -1` with `timeout: true` for one that took too long.
@@ -183,10 +183,12 @@ class SlotBackend:
         sendable: List[int] = []
         for index, (slot, _, args) in enumerate(requests):
             try:
+                if not isinstance(args, dict):
+                    raise TypeError(f"they are {type(args).__name__}, not dict")
                 to_json(args)
                 sendable.append(index)
             except (TypeError, ValueError, RecursionError) as error:
-                results[index] = _not_run(slot, "invalid_request", f"The arguments cannot be JSON: {error}")
+                results[index] = _not_run(slot, "invalid_request", f"The arguments cannot be sent: {error}")
         parts = [sendable[at : at + BATCH_MAX] for at in range(0, len(sendable), BATCH_MAX)]
         answers = await asyncio.gather(*(self._execute([requests[i] for i in part], timeout_s) for part in parts))
         for part, answer in zip(parts, answers):
@@ -302,9 +304,16 @@ class SlotBackend:
         except SlotNotFound as error:
             return [_not_run(slot, "gone", error.message) for slot, _, _ in requests]
         except APIError as error:
-            if error.status < 500 and error.status != 429:
-                raise
-            return [_not_run(slot, "backend_down", str(error)) for slot, _, _ in requests]
+            if error.status not in REFUSED:
+                return [_not_run(slot, "backend_down", str(error)) for slot, _, _ in requests]
+            if len(requests) == 1:
+                return [_not_run(requests[0][0], "invalid_request", str(error))]
+            # None of them has run. Which one is wrong shows when they are sent apart; together they may be too large.
+            half = len(requests) // 2
+            parts = await asyncio.gather(
+                self._execute(requests[:half], timeout_s), self._execute(requests[half:], timeout_s)
+            )
+            return parts[0] + parts[1]
         except TalariaError as error:
             # Whether the calls have run is not known: they are told as failed, and not repeated.
             return [_not_run(slot, "backend_down", str(error)) for slot, _, _ in requests]
@@ -319,6 +328,8 @@ class SlotBackend:
 
 
 RESULT_FIELDS = ("success", "output", "error", "execution_id", "slot_id", "metadata")
+#: A request that is wrong, or too large.
+REFUSED = (400, 413)
 #: They run a command, and have its exit code.
 COMMANDS = ("bash", "bash_stateful")
 

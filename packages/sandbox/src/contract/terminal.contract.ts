@@ -133,6 +133,17 @@ export function describeTerminal({
       expect(results[2]).toMatchObject({ output: '1 1 2 3\n' });
     });
 
+    test('a call whose turn does not come leaves the shell alone, and says so', async () => {
+      const first = run('kept=yes; : > begun; until [ -e go ]; do sleep 0.05; done; echo end');
+      await bash('until [ -e begun ]; do sleep 0.05; done');
+      const late = await run('echo late', { timeout: 0.1 });
+      expect(late).toMatchObject({ success: false, output: '', metadata: { failure: 'timeout' } });
+      expect(late.error).toContain('did not run');
+      await bash('touch go');
+      expect(await first).toMatchObject({ success: true, output: 'end\n' });
+      expect(await outputOf('echo $kept')).toBe('yes\n');
+    });
+
     test('it ends with its slot, and leaves no file', async () => {
       const seconds = uniqueSeconds();
       await run(`kept=yes; sleep ${seconds} & sleep ${seconds} &`);
@@ -151,9 +162,48 @@ export function describeTerminal({
       expect((await run('unset -f printf; echo two')).output).toContain('two\n');
     });
 
+    test('a prompt without its marks gets them back, with the exit code of the command', async () => {
+      expect(await run('PS1="mine> "; (exit 3)')).toMatchObject({ metadata: { exit_code: 3 } });
+      expect((await run('echo next')).output).toContain('next\n');
+    });
+
+    test('a trace of commands shows only those of the call', async () => {
+      await run('set -x');
+      expect((await run('echo next')).output).not.toMatch(/talaria|case|return/i);
+    });
+
+    test('a call that ends a shell in the shell is over', async () => {
+      await run('sh', { timeout: 30 });
+      expect(await run('exit 4', { timeout: 30 })).toMatchObject({ metadata: { exit_code: 4 } });
+    });
+
     describe('tmux', () => {
       const tmux = (action: string, more: Record<string, unknown> = {}) => call('tmux', { action, ...more });
       const screen = async (more: Record<string, unknown> = {}) => (await tmux('capture', more)).output;
+
+      test.each([
+        [['echo typed', 'Home']],
+        [['echo typed', 'Escape']],
+        [['C-v']],
+        [["echo 'begun", 'Enter']],
+        [['C-z']],
+      ])('a line that keys have begun, %j, is given up by the next command', async (keys) => {
+        await tmux('start');
+        await tmux('send_keys', { keys });
+        const next = await run('echo next', { timeout: 30 });
+        expect(next).toMatchObject({ success: true });
+        expect(next.output).toMatch(/next\n$/);
+      });
+
+      test('keys that nothing reads are refused before they fill the memory of the server', async () => {
+        await tmux('start');
+        await tmux('send_keys', { keys: ['stty raw -echo; sleep 60', 'Enter'] });
+        const keys = 'x'.repeat(500_000);
+        await tmux('send_keys', { keys });
+        const refused = await tmux('send_keys', { keys });
+        expect(refused).toMatchObject({ success: false });
+        expect(refused.error).toContain('nothing was typed');
+      });
 
       test('keys are typed, and the screen shows what they did', async () => {
         expect(await tmux('start', { pane_width: 60, pane_height: 12 })).toMatchObject({

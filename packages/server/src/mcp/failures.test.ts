@@ -226,6 +226,15 @@ describe('a server that never gets ready', () => {
     expect((await failed()).reason).toMatch(/the answer has more than 10485760 bytes/);
   });
 
+  test.each(['[1,2,"x",null]', 'null', '{"jsonrpc":"2.0"', ''])('because it answers %j', async (body) => {
+    const server = await listen((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const { failed } = startServers({ example: { url: server.url } });
+    expect((await failed()).reason).toBe('answers with something that MCP does not allow there');
+  });
+
   test('does not delay the others, nor those who wait for the first attempts', async () => {
     const { ready, servers } = startServers({
       silent: program('broken-server', 'silent'),

@@ -15,6 +15,9 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 /** Errors of a connection that was never made. */
 const NEVER_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
+/** What the parsers that the SDK uses throw, with pages about what they expected. */
+const PARSE_ERRORS = ['ZodError', 'SyntaxError'];
+
 /** For a failed call. Only what certainly did not happen may be called refused or unreached. */
 export function failureKind(error: unknown): CallFailureKind {
   if (error instanceof ProtocolError && error.code !== ANSWER_BROKEN_OFF) return 'refused';
@@ -60,16 +63,15 @@ export function describeError(error: unknown): string {
   if (error instanceof ProtocolError) {
     return error.code === ANSWER_BROKEN_OFF ? 'broke off its answer' : `answered: ${error.message}`;
   }
-  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
-    return 'answers with something that MCP does not allow there';
-  }
-  const { code, message } = rootCause(error);
+  const { name, code, message } = rootCause(error);
+  const isInvalid = error instanceof SdkError && error.code === SdkErrorCode.InvalidResult;
+  if (isInvalid || PARSE_ERRORS.includes(name)) return 'answers with something that MCP does not allow there';
   const words = code === undefined ? undefined : CONNECTION_ERRORS[code];
   return words === undefined ? `failed: ${message}` : `${words} (${code})`;
 }
 
-function rootCause(error: unknown): { code: string | undefined; message: string } {
-  const { code, message, cause } = error as NodeJS.ErrnoException;
+function rootCause(error: unknown): { name: string; code: string | undefined; message: string } {
+  const { name, code, message, cause } = error as NodeJS.ErrnoException;
   if (cause instanceof Error) return rootCause(cause);
-  return { code: typeof code === 'string' ? code : undefined, message: message ?? String(error) };
+  return { name, code: typeof code === 'string' ? code : undefined, message: message ?? String(error) };
 }

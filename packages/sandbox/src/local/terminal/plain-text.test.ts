@@ -9,6 +9,7 @@ test.each([
   ['a long line\r\x1b[Kshort\r\n', 'short\n'],
   [`before\r\n${' '.repeat(118)}\r`, 'before\n'],
   ['bell\x07 and\x08 more\t.', 'bell and more\t.'],
+  ['\x1b\x1b\x1b[31mlone\x1b', 'lone'],
   ['', ''],
 ])('%j is %j', (printed, text) => {
   expect(plainText(printed)).toBe(text);

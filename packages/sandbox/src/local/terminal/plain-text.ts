@@ -5,7 +5,7 @@ const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\
 /** What clears a line, from the cursor on or as a whole. */
 const CLEARS = /\x1b\[[02]?K/g;
 const CLEARED = '\f';
-const CONTROLS = /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]/g;
+const CONTROLS = /[\x00-\x08\x0b\x0e-\x1f\x7f]/g;
 
 export function plainText(printed: string): string {
   const text = printed

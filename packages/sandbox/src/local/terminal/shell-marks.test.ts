@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Mark, MarkReader, promptFor, renderCall } from './shell-marks.ts';
+import { type Mark, MarkReader, promptFor, renderCall, renderPrompt } from './shell-marks.ts';
 
 const KEY = '0123456789abcdef';
 const ended = `\x1b]5123;${KEY};ended;7;3\x07`;
@@ -49,4 +50,15 @@ test('what only begins like a mark is text', () => {
 test('a shell prints the marks from its prompt and from a call', () => {
   expect(promptFor(KEY).PS1).toContain(`\x1b]5123;${KEY};ended;$TALARIA_CALL;$?\x07`);
   expect(renderCall(KEY, '7', 'ls')).toContain(`\\033]5123;${KEY};begun;7\\007`);
+});
+
+test('marks are put around a prompt without them, once', () => {
+  const { PS1 } = promptFor(KEY);
+  const script = `PS1=mine; ${renderPrompt(KEY).replace(/^return.*/m, '')}`;
+  const show = 'printf %s "$PS1"';
+  const [once, twice] = [script, script + renderPrompt(KEY).replace(/^return.*/m, '')].map((text) =>
+    execFileSync('sh', ['-c', `${text}${show}`], { encoding: 'latin1' }),
+  );
+  expect(once).toBe(PS1?.replace('$ ', 'mine'));
+  expect(twice).toBe(once);
 });

@@ -5,9 +5,10 @@
  *   begun     a call of ours has begun; what the shell echoed of it comes before
  *   ended     the shell is about to prompt: which call of ours ran last, and the exit code of the last command
  *   prompt    the prompt is complete: the shell takes the next line
+ *   more      the shell waits for the rest of a line
  *
- * The prompt itself prints the last two (PS1), as every POSIX shell expands it. A program that sets another prompt takes them
- * away; then a call of ours ends by its timeout.
+ * The prompts print all but the first (PS1, PS2), as every POSIX shell expands them. After a call of ours that sets another
+ * prompt the marks are put around it. Where keys set one they are gone; then the next call of ours ends by its timeout.
  */
 const NUMBER = 5123;
 const ESCAPE = 0x1b;
@@ -18,10 +19,11 @@ const MAX_BYTES = 200;
 export type Mark =
   | { kind: 'begun'; call: string }
   | { kind: 'ended'; call: string; code: number }
-  | { kind: 'prompt' };
+  | { kind: 'prompt' | 'more' };
 
 /** The variable in which the shell remembers the last call of ours. */
 const CALL = 'TALARIA_CALL';
+const CODE = 'TALARIA_CODE';
 
 /** As readline has to be told that something takes no room: it computes where the line wraps. */
 const hidden = (text: string) => `\x01${text}\x02`;
@@ -29,8 +31,19 @@ const mark = (key: string, ...words: string[]) => `\x1b]${[NUMBER, key, ...words
 
 /** The variables that make the prompt. */
 export function promptFor(key: string): Record<string, string> {
-  const ended = mark(key, 'ended', `$${CALL}`, '$?');
-  return { [CALL]: '0', PS1: `${hidden(ended)}$ ${hidden(mark(key, 'prompt'))}` };
+  const { before, after } = marksOf(key);
+  return { [CALL]: '0', PS1: `${before}$ ${after}`, PS2: `${hidden(mark(key, 'more'))}> ` };
+}
+
+/** What the shell reads after a call: puts the marks around a prompt that has none, and passes the exit code on. */
+export function renderPrompt(key: string): string {
+  const { before, after } = marksOf(key);
+  const marked = `PS1='${before}'"\${PS1-}"'${after}'`;
+  return `${CODE}=$?\ncase \${PS1-} in *${key}*) ;; *) ${marked} ;; esac\nreturn $${CODE}\n`;
+}
+
+function marksOf(key: string): { before: string; after: string } {
+  return { before: hidden(mark(key, 'ended', `$${CALL}`, '$?')), after: hidden(mark(key, 'prompt')) };
 }
 
 /** What the shell reads for a call. The variable is exported, so that a shell inside has it, too. */
@@ -63,8 +76,8 @@ export class MarkReader {
       if (at > 0) this.#onText(rest.subarray(0, at));
       rest = rest.subarray(at);
       if (rest.length === 0) return;
-      const end = rest.indexOf(BELL);
-      if (end >= 0 && end < MAX_BYTES && rest.length >= this.#start.length) {
+      const end = rest.subarray(0, MAX_BYTES).indexOf(BELL);
+      if (end >= 0 && rest.length >= this.#start.length) {
         this.#read(rest.toString('latin1', this.#start.length, end));
         rest = rest.subarray(end + 1);
       } else if (rest.length < MAX_BYTES) {
@@ -91,6 +104,6 @@ export class MarkReader {
     const [kind, call = '', code] = words.split(';');
     if (kind === 'begun') this.#onMark({ kind, call });
     else if (kind === 'ended') this.#onMark({ kind, call, code: Number(code) || 0 });
-    else if (kind === 'prompt') this.#onMark({ kind });
+    else if (kind === 'prompt' || kind === 'more') this.#onMark({ kind });
   }
 }

@@ -21,13 +21,19 @@ import type { OutputSink } from '../process/run-command.ts';
 import type { ToolContext } from '../tools/tool.ts';
 import { plainText } from './plain-text.ts';
 import { Recording } from './recording.ts';
-import { type Mark, MarkReader, promptFor, renderCall } from './shell-marks.ts';
+import { type Mark, MarkReader, promptFor, renderCall, renderPrompt } from './shell-marks.ts';
 import { terminalProgram, windowSize } from './terminal-program.ts';
 
 /** A shell shows its first prompt in a fraction of a second; a busy machine takes longer. */
 const START_MS = 20_000;
-/** Clears what was typed before. */
+/** Clears a line in which nothing was typed by keys. */
 const CLEAR_LINE = '\x15';
+/** Gives up the line that keys have begun, in whatever state they left its editor. */
+const INTERRUPT = '\x03';
+/** The editor took an interrupt as a letter if the key before it was one that quotes. */
+const INTERRUPT_MS = 1_000;
+/** Keys that nothing reads wait in the memory of the server. */
+const MAX_WAITING_BYTES = 64 * 1024;
 
 export interface TerminalSize {
   columns: number;
@@ -61,10 +67,13 @@ export class TerminalSession {
   readonly #names: string[] = [];
   #end: LimitedEnd | Error | undefined;
   #isAtPrompt = false;
+  /** Keys were typed since the prompt, and the shell waits for more of them. */
+  #hasBegunLine = false;
   /** What is printed now belongs to a prompt, or is the echo of a call. */
   #isHidden: 'prompt' | 'echo' | undefined = 'prompt';
   #prompts = 0;
   #calls = 0;
+  #promptPath = '';
   #command = '';
   #lastCode = 0;
   #lastCall = '';
@@ -121,17 +130,26 @@ export class TerminalSession {
   async run(command: string, timeoutMs: number, signal: AbortSignal): Promise<CallEnd> {
     const deadline = performance.now() + timeoutMs;
     const left = () => Math.max(0, deadline - performance.now());
-    const ready = await this.#wait(() => this.#isAtPrompt, left(), signal);
+    const ready = await this.#wait(() => this.#isAtPrompt || this.#hasBegunLine, left(), signal);
     if (ready !== 'done') return this.#endOf(ready);
+    while (this.#hasBegunLine) {
+      const prompts = this.#prompts;
+      this.#type(INTERRUPT);
+      const patienceMs = Math.min(INTERRUPT_MS, left());
+      const over = await this.#wait(() => this.#prompts > prompts, patienceMs, signal);
+      if (over === 'aborted' || this.#end !== undefined || left() === 0) return this.#endOf(over);
+    }
     const call = String(++this.#calls);
     const name = `call-${call}`;
     const bytes = Buffer.from(renderCall(this.#key, call, command));
     await this.#context.slotLimits.admit(bytes.length);
     const path = this.#writeFile(name, bytes, 0o644);
     this.#isAtPrompt = false;
+    this.#lastCall = '';
     this.#isHidden = 'echo';
     this.#command = command;
-    this.#type(`${CLEAR_LINE} . ${quote(path)}\r`);
+    // What `set -x` would show of the second is not of the command.
+    this.#type(`${CLEAR_LINE} . ${quote(path)}; { . ${quote(this.#promptPath)}; } 2>/dev/null\r`);
     const over = await this.#wait(() => this.#lastCall === call && this.#isAtPrompt, left(), signal);
     await this.#removeFile(name);
     return over === 'done' && this.#end === undefined
@@ -142,8 +160,11 @@ export class TerminalSession {
   /** Sends keys. With `block` it waits until the shell prompts again. */
   async send(keys: string, block: boolean, timeoutMs: number, signal: AbortSignal): Promise<CallEnd> {
     const prompts = this.#prompts;
-    // A line end, and what interrupts, ends or stops the program in front.
-    if (/[\r\n\x03\x04\x1a]/.test(keys)) this.#isAtPrompt = false;
+    if (this.#input.waitingBytes > MAX_WAITING_BYTES)
+      throw new TerminalError('it has not read what was typed before; nothing was typed');
+    // What a line editor acts on. Interrupts are marked by the prompt that follows.
+    if (/[\r\n\x03\x04]/.test(keys)) this.#isAtPrompt = this.#hasBegunLine = false;
+    else if (this.#isAtPrompt && keys !== '') this.#hasBegunLine = true;
     this.#type(keys);
     if (!block) return { cause: this.isOver ? 'exited' : 'done', exitCode: undefined };
     const over = await this.#wait(() => this.#prompts > prompts, timeoutMs, signal);
@@ -166,12 +187,13 @@ export class TerminalSession {
     const { isolation, workspace } = this.#context;
     const shell = isolation.shell === 'bash' ? ['bash', '--norc', '--noprofile', '-i'] : ['sh', '-i'];
     const path = this.#writeFile('program', program, 0o755);
+    this.#promptPath = this.#writeFile('prompt', Buffer.from(renderPrompt(this.#key)), 0o644);
     const command = `exec ${quote(path)} "$(command -v ${shell[0]})" ${shell.slice(1).join(' ')}`;
     const script = renderScript({
       command,
       workdir: isolation.workspaceDir(workspace),
-      // Without a history file, which would be in the workspace.
-      env: { TERM: 'xterm-256color', HISTFILE: '', PS2: '> ', ...promptFor(this.#key) },
+      // Without a history file, which would be in the workspace, and without the lines that calls type.
+      env: { TERM: 'xterm-256color', HISTFILE: '', HISTCONTROL: 'ignorespace', ...promptFor(this.#key) },
     });
     void this.#input.write(windowSize(this.size));
     const { signal } = this.#abort;
@@ -199,16 +221,22 @@ export class TerminalSession {
         }
         return;
       case 'ended':
-        this.#lastCall = mark.call;
-        this.#lastCode = mark.code;
         // A prompt from before a call that is being typed.
         if (this.#isHidden === 'echo' && mark.call !== String(this.#calls)) return;
+        // Where the call ended a shell that was in front, the one behind it knows an older number; a word is no prompt's.
+        if (Number.isInteger(Number(mark.call))) this.#lastCall = String(this.#calls);
+        this.#lastCode = mark.code;
         this.#isHidden = 'prompt';
+        return;
+      case 'more':
+        this.#hasBegunLine = true;
+        for (const wake of this.#waiting) wake();
         return;
       case 'prompt':
         if (this.#isHidden === 'echo') return;
         this.#isHidden = undefined;
         this.#isAtPrompt = true;
+        this.#hasBegunLine = false;
         this.#prompts++;
         for (const wake of this.#waiting) wake();
     }

@@ -3,6 +3,7 @@ import type { SandboxArguments } from '../../tools/sandbox-tools.ts';
 import { grant } from '../confinement.ts';
 import { takeShellTurn } from '../shell-state/shell-turns.ts';
 import { type CallEnd, TerminalError, type TerminalSession } from '../terminal/terminal-session.ts';
+import { notRun } from './stateful.ts';
 import type { Run, ToolContext, ToolOutcome } from './tool.ts';
 
 type Result = Omit<ToolOutcome, 'output'>;
@@ -24,9 +25,7 @@ async function runInTerminal(
   const deadline = performance.now() + timeoutS * 1000;
   const left = () => Math.max(0, deadline - performance.now());
   const turn = await takeShellTurn(`${workspace.stateDir} terminal`, { timeoutMs: left(), signal });
-  if (typeof turn === 'string') {
-    return { output: '', ...resultOf({ cause: turn, exitCode: undefined }, timeoutS, undefined) };
-  }
+  if (typeof turn === 'string') return notRun(turn, timeoutS);
   using _turn = turn;
   try {
     const session = await terminal.open(context);

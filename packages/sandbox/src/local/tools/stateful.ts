@@ -61,7 +61,8 @@ async function render(
   });
 }
 
-function notRun(cause: 'timeout' | 'aborted', timeoutS: number): ToolOutcome {
+/** A command whose turn did not come; the shell is as it was. */
+export function notRun(cause: 'timeout' | 'aborted', timeoutS: number): ToolOutcome {
   const waiting = 'while it waited for an earlier stateful command to end, and did not run';
   if (cause === 'aborted') {
     return { output: '', error: `The command was stopped ${waiting}.`, metadata: { failure: 'aborted' } };
