@@ -11,8 +11,8 @@ import { Turns } from '../../workspace/files/turns.ts';
 
 /** The thread's program beside this file, with the same ending: TypeScript here, JavaScript after a build. */
 const PROGRAM = new URL(`./screen-thread-program${extname(import.meta.url)}`, import.meta.url);
-/** A megabyte takes a fraction of a second. */
-const LIMIT_MS = 15_000;
+/** Many times what a screen takes: the screens of other slots wait for it. */
+const LIMIT_MS = 5_000;
 const HEAP_MB = 256;
 /** Of more lines the last ones are shown. */
 const SHOWN_LENGTH = 50_000;
@@ -29,8 +29,7 @@ export function renderScreen(job: ScreenJob): Promise<string> {
 }
 
 async function render(job: ScreenJob): Promise<string> {
-  // Not with the options of the program around it: `--input-type`, for one, fails every thread that has a file.
-  thread ??= new Worker(PROGRAM, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+  thread ??= start();
   const worker = thread;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const onExit = () => reject(new Error('The thread for screens has ended'));
@@ -49,6 +48,16 @@ async function render(job: ScreenJob): Promise<string> {
     worker.off('message', resolve).off('error', reject).off('exit', onExit);
     worker.unref();
   }
+}
+
+function start(): Worker {
+  // Not with the options of the program around it: `--input-type`, for one, fails every thread that has a file.
+  const worker = new Worker(PROGRAM, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+  const forget = (): void => {
+    if (thread === worker) thread = undefined;
+  };
+  // It may also die between two screens, for example of its heap. Without a listener that error would end the server.
+  return worker.on('error', forget).on('exit', forget);
 }
 
 interface Outcome {
