@@ -17,14 +17,15 @@ const ROUNDS = 5;
 const SINGLE_RUNS = 25;
 const WIDTH = 8;
 const RUNS_AT_ONCE = 160;
-const CALL = { tools: [{ name: 'bash', arguments: { command: 'true' } }] };
+const CALL = { tools: [{ name: 'terminal', arguments: { command: 'true' } }] };
 
 export async function toolRuns(stage: Stage): Promise<Row[]> {
   await using model = await startModelServer();
   const server = await stage.server({ modelUrl: model.url, env: { TALARIA_MAX_CONCURRENT_RUNS: '32' } });
   const run = async () => {
     const { bytes } = await createAndStream(server.url, script([CALL, { text: 'done' }]), 'run.completed');
-    if (!bytes.includes('tool.completed')) throw new Error(`The run called no tool: ${bytes}`);
+    // A call of a tool that does not exist completes, too.
+    if (!bytes.includes('"exit_code":0')) throw new Error(`The run carried out no command: ${bytes}`);
   };
   await atOnce(RUNS_AT_ONCE, run);
   const single = await alternate(ROUNDS, {
