@@ -87,12 +87,14 @@ beforeAll(async () => {
 }, INSTALL_LIMIT_MS);
 afterAll(() => project?.[Symbol.dispose]());
 
-test('it holds built files, depends only on what reads a kubeconfig, and brings the program that runs in containers', () => {
+test('it holds built files, depends on what reads a kubeconfig and on a terminal emulator, and brings its programs', () => {
   expectPackage(project, '@talaria/sandbox');
   expect(project.manifestOf('@talaria/sandbox')).toMatchObject({ engines: { node: '>=24' } });
   const { dependencies } = project.manifestOf('@talaria/sandbox') as { dependencies?: object };
-  expect(Object.keys(dependencies ?? {})).toEqual(['yaml']);
-  expect(project.filesOf('@talaria/sandbox')).toContain('dist/containers/server/main.js');
+  expect(Object.keys(dependencies ?? {})).toEqual(['@xterm/headless', 'yaml']);
+  const files = project.filesOf('@talaria/sandbox');
+  for (const program of ['containers/server/main', 'local/terminal/screen-thread-program'])
+    expect(files).toContain(`dist/${program}.js`);
 });
 
 test.each([
