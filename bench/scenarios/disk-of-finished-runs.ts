@@ -1,6 +1,6 @@
 /**
- * What a finished run takes on the disk, by the server's own count (`TALARIA_RUN_DISK_BYTES`), beside what the file of the store
- * grew by and what the run wrote. The model is that of the tests, in this process.
+ * The server counts what a finished run takes on the disk (`TALARIA_RUN_DISK_BYTES`). This compares the count with what the run wrote
+ * and with how much the file of the store grew. The model is that of the tests, in this process.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What runs cost that wait, for a client tool or for an approval. Such a run has no worker and no slot, and the server keeps
+ * The cost of runs that wait for a client tool or for an approval. Such a run has no worker and no slot, and the server keeps
  * nothing of it in memory: everything is in the store. So the growth per run should be about zero, and another run should start
  * beside thousands of them as it does on a server without any.
  */

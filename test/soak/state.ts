@@ -1,4 +1,4 @@
-/** What a soak has reached so far. It is kept after each round, so that the next run continues where this one ended. */
+/** The progress of a soak. The soak writes it after each round, so that the next sitting continues where this one ended. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StoreName, Violation } from './evidence.ts';

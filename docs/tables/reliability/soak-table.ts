@@ -1,4 +1,4 @@
-/** What a soak has reached, as tables with a column per store. */
+/** Writes the progress of a soak as tables, with a column per store. */
 import { printMachine } from '../../../bench/machine.ts';
 import { killsOf, type SoakState, type StoreTotals, sumOf } from '../../../test/soak/state.ts';
 import { table } from '../marked-part.ts';

@@ -81,7 +81,7 @@ export function parseSessionName(value: string, param: string): string | undefin
 }
 
 export interface UpdateRun {
-  /** Whether the run stays until that is taken back. */
+  /** True keeps the run until false takes that back. */
   keep: boolean;
 }
 

@@ -22,7 +22,7 @@ addEventListener('hashchange', () => {
   if (takeOffer()) become(readKey());
 });
 
-/** Whether the page has a key that it did not have. */
+/** Takes the key of the address, or offers it to the user. Returns true if the page now uses it. */
 function takeOffer(): boolean {
   const given = takeKeyFromAddress();
   const present = readKey();

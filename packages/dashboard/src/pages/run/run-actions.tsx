@@ -1,4 +1,4 @@
-/** What can be done with the run: stop it, start it anew, continue from it elsewhere, or keep it. */
+/** The buttons of a run: stop, start again, fork, keep. */
 import { useSignal } from '@preact/signals';
 import { isTerminalStatus, type Run } from '@talaria/client';
 import { client, noteFailure } from '../../api/session.ts';
